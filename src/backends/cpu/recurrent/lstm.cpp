@@ -9,6 +9,7 @@
 #include "backends/cpu/elementwise/work.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "base/rounding.h"
+#include "ops/order.h"
 
 namespace mt::cpu {
 namespace {
@@ -18,13 +19,20 @@ constexpr int64_t number_bytes = sizeof(float);
 struct Sizes {
   int64_t batch, n, hidden;
 
-  // Rows are shared out so that each part's products have the order of sums that all would have
-  // (ops/order.h), which is another for few rows, and for many terms depends on how many there are.
+  // As many parts of the rows as are worth it and have the order of sums that all rows would have.
   int64_t shares(int threads) const {
-    constexpr int64_t few_rows = 4, many_terms = 4096;
     const int64_t products = batch * n * hidden * hidden * 4;
-    const int64_t most = 4 * hidden >= many_terms ? 1 : batch / (few_rows + 1);
-    return std::clamp<int64_t>(std::min(products / grain_work, most), 1, threads);
+    int64_t wanted = std::clamp<int64_t>(std::min(products / grain_work, batch), 1, threads);
+    while (!has_same_order(batch / wanted) || !has_same_order(most_rows(wanted))) --wanted;
+    return wanted;
+  }
+  bool has_same_order(int64_t rows) const {
+    const auto same = [&](int64_t columns, int64_t terms) {
+      const ContractionOrder part = contraction_order(rows, columns, terms, Dtype::float32);
+      const ContractionOrder all = contraction_order(batch, columns, terms, Dtype::float32);
+      return part.lanes == all.lanes && part.panel == all.panel;
+    };
+    return same(4 * hidden, hidden) && same(hidden, 4 * hidden);
   }
   int64_t most_rows(int64_t of) const { return divide_up(batch, of); }
 };
@@ -137,8 +145,11 @@ class Activations {
   Operator sigmoid_, tanh_;
 };
 
-// Of few rows the weights are read along the sums, as they lie, else along the gates.
-bool turns_weights(const Sizes& sizes) { return sizes.batch > 4 || sizes.hidden < 64; }
+// Sums in lanes read the weights along the terms, as they lie; chains read them along the gates.
+bool turns_weights(const Sizes& sizes) {
+  const int64_t h = sizes.hidden;
+  return contraction_order(sizes.batch, 4 * h, h, Dtype::float32).lanes == 1;
+}
 
 // From one row of transposed weights to the next: a line more than they have, as rows a power of
 // two apart meet in few sets of the first-level cache.
@@ -267,8 +278,8 @@ void run_lstm_gradient(const NaiveCall& call, const Sizes& sizes, char* scratch,
   const Rows sums(call.inputs[0]), arrived(call.inputs[3]);
   const Activations activations(h);
   float* const result = static_cast<float*>(call.output.data) + call.output.layout.offset;
-  float *const to_state = result + sizes.batch * n * 4 * h, *const to_cell =
-                                                                to_state + sizes.batch * h;
+  float* const to_state = result + sizes.batch * n * 4 * h;
+  float* const to_cell = to_state + sizes.batch * h;
   parallel_workers(shares, 1, threads, [&](int, int64_t first, int64_t last) {
     for (int64_t share = first; share < last; ++share) {
       const int64_t begin = sizes.batch * share / shares, end = sizes.batch * (share + 1) / shares;
