@@ -4,9 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/elementwise/compact.h"
-#include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/elementwise/targets.h"
-#include "ops/order.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/select.cpp"
@@ -87,115 +85,6 @@ void select_elements(void* out, const Input* inputs, int64_t rows, int64_t colum
   }
 }
 
-// One element of each row comes from a, if it is within the row, the others from b.
-template <class T>
-void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
-  constexpr size_t lanes = lane_count<T>;
-  alignas(HWY_MAX_BYTES) T block[lanes];
-  Cursor<T> b(inputs[2]);
-  const size_t step = b.step;
-  const Input &sought = inputs[0], &a = inputs[1];
-  T* y = static_cast<T*>(out);
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at;
-    memcpy(&at, static_cast<const char*>(sought.data) + r * sought.pitch, sizeof(at));
-    bool within = at >= 0 && at < columns;
-    T element{};  // read first, as the row may overwrite it
-    if (within) {
-      const char* from = static_cast<const char*>(a.data) + r * a.pitch;
-      memcpy(&element, from + (a.repeated ? 0 : at * int64_t{sizeof(T)}), sizeof(T));
-    }
-    const char* q = b.begin(block);
-    T* row = y;
-    size_t left = columns;
-    for (; left >= lanes; left -= lanes, y += lanes, q += step) {
-      hn::StoreU(load<T>(q).raw, Tag<T>(), y);
-    }
-    if (left > 0) store_first(Tag<T>(), load<T>(q, left).raw, y, left);
-    y += left;
-    if (within) row[at] = element;
-  }
-}
-
-// Such rows, where b is one number for each.
-template <class T>
-struct OneHotRows {
-  const Input &sought, &a, &b;
-  int64_t columns;
-  int64_t place(int64_t r) const {  // of the element from a; negative: none
-    const int64_t at = read<int64_t>(sought, r, 0);
-    return at < columns ? at : -1;
-  }
-  T element(int64_t r, int64_t at) const { return read<T>(a, r, a.repeated ? 0 : at); }
-  T number(int64_t r) const { return read<T>(b, r, 0); }
-
- private:
-  template <class Value>
-  static Value read(const Input& from, int64_t r, int64_t at) {
-    Value value;
-    const char* row = static_cast<const char*>(from.data) + r * from.pitch;
-    memcpy(&value, row + at * int64_t{sizeof(Value)}, sizeof(Value));
-    return value;
-  }
-};
-
-// The lanes that are halved to a row's sum, in the order of ops/order.h; `alike`: the lanes without
-// the element from a.
-template <class T>
-void fill_lanes(const OneHotRows<T>& rows, int64_t r, const T* alike, T* lanes) {
-  memcpy(lanes, alike, row_lanes * sizeof(T));
-  const int64_t at = rows.place(r);
-  if (at < 0) return;
-  const T element = rows.element(r, at), number = rows.number(r);
-  const int64_t lane = at % row_lanes;
-  T sum{};
-  for (int64_t j = lane; j < rows.columns; j += row_lanes) sum += j == at ? element : number;
-  lanes[lane] = sum;
-}
-template <class T>
-void fill_alike(const OneHotRows<T>& rows, int64_t r, T* lanes) {
-  const T number = rows.number(r);
-  T sum{};
-  for (int64_t j = 0; j < rows.columns / row_lanes; ++j) sum += number;
-  for (int64_t k = 0; k < row_lanes; ++k) {
-    lanes[k] = k < rows.columns % row_lanes ? sum + number : sum;
-  }
-}
-// The sum of each row.
-template <class T>
-void one_hot_sums(void* out, const Input* inputs, int64_t count, int64_t columns) {
-  const OneHotRows<T> rows{inputs[0], inputs[1], inputs[2], columns};
-  const bool is_same = rows.b.pitch == 0;
-  T* y = static_cast<T*>(out);
-  if (is_same && rows.number(0) == T{0}) {
-    for (int64_t r = 0; r < count; ++r) {
-      const int64_t at = rows.place(r);
-      y[r] = T{0} + (at < 0 ? T{0} : rows.element(r, at));
-    }
-    return;
-  }
-  constexpr int64_t most = 16;
-  T lanes[most][row_lanes], alike[row_lanes];
-  const Operator sum = row_reduction(Reduction::sum, sizeof(T) == 4 ? Compute::f32 : Compute::f64);
-  for (int64_t first = 0; first < count; first += most) {
-    const int64_t some = std::min(most, count - first);
-    for (int64_t k = 0; k < some; ++k) {
-      const int64_t r = first + k;
-      if (r == 0 || !is_same) fill_alike(rows, r, alike);
-      fill_lanes(rows, r, alike, lanes[k]);
-    }
-    const Input sums{lanes, sizeof(alike)};
-    sum(y + first, &sums, some, row_lanes);
-  }
-}
-
-Operator one_hot_sum_of(Compute type) {
-  if (type == Compute::f32) return &one_hot_sums<float>;
-  return type == Compute::f64 ? &one_hot_sums<double> : nullptr;
-}
-Operator one_hot_of(bool wide) {
-  return wide ? &one_hot_elements<uint64_t> : &one_hot_elements<uint32_t>;
-}
 Operator select_of(bool wide) {
   return wide ? &select_elements<uint64_t, int32_t> : &select_elements<uint32_t, int32_t>;
 }
@@ -216,17 +105,12 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(select_of);
 HWY_EXPORT(compact_select_of);
-HWY_EXPORT(one_hot_of);
-HWY_EXPORT(one_hot_sum_of);
 Operator select_operator(Compute type) {
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
 }
 Operator compact_select_operator(size_t element_size) {
   return HWY_DYNAMIC_DISPATCH(compact_select_of)(element_size);
 }
-Operator row_sum_of_one_hot(Compute type) { return HWY_DYNAMIC_DISPATCH(one_hot_sum_of)(type); }
-Operator one_hot_operator(Compute type) {
-  return HWY_DYNAMIC_DISPATCH(one_hot_of)(size_of(type) == 8);
-}
+
 }  // namespace mt::cpu
 #endif

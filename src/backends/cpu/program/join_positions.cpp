@@ -18,7 +18,8 @@ bool counts(const Step& step, const Segment& segment) {
 
 class Joining {
  public:
-  Joining(std::vector<Step>* steps, const Segment& segment) : steps_(*steps), segment_(segment) {}
+  Joining(std::vector<Step>* steps, const Segment& segment, bool turned)
+      : steps_(*steps), segment_(segment), turned_(turned) {}
 
   void run() {
     for (size_t at = 0; at < steps_.size(); ++at) {
@@ -60,7 +61,8 @@ class Joining {
     if (number == 1 && !holds_positions(equal.in[0], at)) return false;
     Source sought = equal.in[number];
     size_t chosen = reader_of(equal.out, at);
-    if (!sought.repeated || chosen == steps_.size()) return false;
+    const bool one_for_each_row = turned_ ? sought.pitch == 0 : sought.repeated;
+    if (!one_for_each_row || chosen == steps_.size()) return false;
     Step& select = steps_[chosen];
     bool once = select.out == equal.out || reader_of(equal.out, chosen) == steps_.size();
     for (size_t between = at + 1; between <= chosen; ++between) {
@@ -72,21 +74,22 @@ class Joining {
         select.in[0].place != equal.out) {
       return false;
     }
-    select.operate = one_hot_operator(select.instruction->type);
+    select.operate = one_hot_operator(select.instruction->type, turned_);
     select.in[0] = sought;
-    select.traversal = Traversal::rows;
+    select.traversal = turned_ ? Traversal::columns : Traversal::rows;
     select.whole_rows = true;
     return true;
   }
 
   std::vector<Step>& steps_;
   const Segment& segment_;
+  const bool turned_;
 };
 
 }  // namespace
 
-void join_positions(std::vector<Step>* steps, const Segment& segment) {
-  Joining(steps, segment).run();
+void join_positions(std::vector<Step>* steps, const Segment& segment, bool turned) {
+  Joining(steps, segment, turned).run();
 }
 
 }  // namespace mt::cpu

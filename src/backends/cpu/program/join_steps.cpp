@@ -11,6 +11,12 @@
 namespace mt::cpu {
 namespace {
 
+// Whether the step takes one element of each row of a transposed tile.
+bool takes_one_across(const Step& step) {
+  const Instruction& i = *step.instruction;
+  return i.code == Opcode::select && step.operate && step.operate == one_hot_operator(i.type, true);
+}
+
 // Joins a sum of rows and the step that makes what it sums, which others read too unless `alone`.
 bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
@@ -20,9 +26,11 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   if (f.code == Opcode::load) {
     if (alone && a.place != no_place) joined->operate = row_sum_of_halves(f.dtype);
   } else if (f.code == Opcode::select) {
-    const bool is_one_hot = first.operate && first.operate == one_hot_operator(f.type);
+    const bool across = takes_one_across(first);
+    const bool takes_one =
+        across || (first.operate && first.operate == one_hot_operator(f.type, false));
     const bool others_are_one = first.in[2].repeated;
-    if (is_one_hot && others_are_one && alone) joined->operate = row_sum_of_one_hot(f.type);
+    if (takes_one && others_are_one && alone) joined->operate = row_sum_of_one_hot(f.type, across);
     joined->traversal = Traversal::few;
   } else if (first.is_pair) {
     const Operator exponentials =
@@ -223,7 +231,8 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
     for (Step joined; at + 1 < steps->size(); ++at) {
       const Step& next = (*steps)[at + 1];
       const bool reduces = next.instruction->code == Opcode::reduce;
-      if ((reduces && !with_reductions) || !next.reads(kept.back().out)) break;
+      const bool may_reduce = with_reductions || takes_one_across(kept.back());
+      if ((reduces && !may_reduce) || !next.reads(kept.back().out)) break;
       if (!join(kept.back(), next, only_next_reads(*steps, at), &joined)) break;
       kept.back() = joined;
     }

@@ -8,12 +8,12 @@
 namespace mt::cpu {
 
 // Joins two steps into one where there is a kernel for both; an operator and the reduction of its
-// result only if `with_reductions`. Then does join_many().
+// result only if `with_reductions`, or if join_positions() has joined it. Then does join_many().
 void join_steps(std::vector<Step>* steps, bool with_reductions);
 
 // Where elements are selected by comparing their positions in the row with one number, accesses the
-// one element without comparing.
-void join_positions(std::vector<Step>* steps, const Segment& segment);
+// one element without comparing. `turned`: whether tiles are transposed (narrow.h).
+void join_positions(std::vector<Step>* steps, const Segment& segment, bool turned);
 
 // Joins AdamW's five steps into one, and does join_rows() and join_norm_gradients().
 void join_many(std::vector<Step>* steps);

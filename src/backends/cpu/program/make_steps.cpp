@@ -44,10 +44,10 @@ class StepMaker {
         continue;
       }
       Source source = readable_instead(at);
-      if (source.place == no_place) add(at);
+      if (source.place == no_place || source.place == i.out) add(at);
       if (i.out >= 0) instead_[i.out] = source;
     }
-    if (whole_rows) join_positions(&prepared_.steps, segment_);
+    if (whole_rows) join_positions(&prepared_.steps, segment_, turned());
     // A reduction at the end of a flat program is not part of it: run_reduction() runs it.
     join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
     for (Step& step : prepared_.steps) {
@@ -103,6 +103,13 @@ class StepMaker {
            (columns >= shortest || prepared_.reduced == Reduced::long_row);
   }
 
+  // Whether operators alone read an operand that all columns of a transposed tile share.
+  bool loads_row_values(size_t at) const {
+    const Instruction& i = code_[at];
+    return turned() && i.code == Opcode::load && !i.row && only_operators_read(at) &&
+           prepared_.narrow[static_cast<size_t>(i.index)].repeated;
+  }
+
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
@@ -118,7 +125,8 @@ class StepMaker {
       if (turned()) return {i.in[0], false, 0};
       return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
     }
-    if (i.code != Opcode::load || i.row || turned()) return {};
+    if (i.code != Opcode::load || i.row) return {};
+    if (turned()) return loads_row_values(at) ? Source{i.out, false, 0} : Source{};
     const Memory& memory = segment_.memory[i.index];
     if (!compact && !is_native(memory)) return {};
     if (memory.contiguous) return in_memory(i);
@@ -201,6 +209,7 @@ class StepMaker {
     if (i.code == Opcode::total) return add_total(at);
     if (last_step_does(code_, at, segment_, compact_, &prepared_)) return;
     Step step = with_kernel(at);
+    if (loads_row_values(at)) step.traversal = Traversal::row_values;
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
       const bool changes_type =

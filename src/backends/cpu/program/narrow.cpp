@@ -5,18 +5,19 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/program/program.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
 
 // Whether an instruction works on a transposed tile as on any other, or has a kernel for it.
-bool turns(const Instruction& i) {
-  return i.row || (i.code != Opcode::iota && i.code != Opcode::random);
-}
+bool turns(const Instruction& i) { return i.row || i.code != Opcode::random; }
 
-// Most columns of rows that are transposed though they lie in order, where elements are computed.
-constexpr int64_t most_computed = 8;
+// Most columns of rows that are transposed though they lie in order, where elements are computed,
+// and where anything but doubles goes through at least `many` operators and reductions.
+constexpr int64_t most_computed = 8, most_computed_long = 12;
+constexpr int64_t many = 6;
 
 // Splits the dimensions of `layout` into those of the rows and those of the columns.
 NarrowOperand part(const Layout& layout, int64_t columns) {
@@ -64,10 +65,16 @@ bool is_scattered(const Memory& memory, int64_t columns) {
 // The longest rows that are transposed though they lie in order, since they would leave most of a
 // vector empty: longer ones pay where elements are computed rather than only reduced.
 int64_t longest_in_order(const Program& program) {
-  const bool computes =
-      std::any_of(program.instructions.begin() + program.once, program.instructions.end(),
-                  [](const Instruction& i) { return !i.row && i.code != Opcode::load; });
-  return computes ? most_computed : 4;
+  const auto begin = program.instructions.begin() + program.once, end = program.instructions.end();
+  if (std::none_of(begin, end,
+                   [](const Instruction& i) { return !i.row && i.code != Opcode::load; })) {
+    return 4;
+  }
+  const auto computing = std::count_if(
+      begin, end, [](const Instruction& i) { return is_operator(i) || i.code == Opcode::reduce; });
+  const bool doubles =
+      std::any_of(begin, end, [](const Instruction& i) { return i.type == Compute::f64; });
+  return computing >= many && !doubles ? most_computed_long : most_computed;
 }
 
 }  // namespace
@@ -95,9 +102,10 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   size_t bytes = 0;
   for (const Memory& memory : segment.memory) {
     const int64_t elements = element_count(memory.layout.shape);
-    const bool parted = !memory.row && memory.buffer >= 0 && elements == segment.rows * columns;
+    const bool parted = !memory.row && elements == segment.rows * columns;
     operands.push_back(parted ? part(memory.layout, columns) : NarrowOperand{});
-    if (parted) bytes += static_cast<size_t>(elements) * size_of(memory.dtype);
+    if (parted && memory.buffer >= 0)
+      bytes += static_cast<size_t>(elements) * size_of(memory.dtype);
   }
   for (NarrowOperand& operand : operands) {
     const Layout& rows = operand.rows;
@@ -107,10 +115,14 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   return operands;
 }
 
-Program in_registers(const Program& program, const Segment& segment) {
+Program in_registers(const Program& program, const Segment& segment,
+                     const std::vector<NarrowOperand>& operands) {
   Program result = program;
   result.instructions.clear();
   std::vector<int16_t> registers(segment.memory.size(), no_place);
+  // Instead of a register that holds one number for each row: an operator that reads it for every
+  // column may write its result to the same register.
+  std::vector<int16_t> own(static_cast<size_t>(program.registers), no_place);
   auto is_element = [&](int16_t place) {
     return place != no_place && place < 0 && !segment.memory[static_cast<size_t>(~place)].row;
   };
@@ -123,6 +135,7 @@ Program in_registers(const Program& program, const Segment& segment) {
   };
   for (Instruction i : program.instructions) {
     for (int16_t& in : i.in) {
+      if (in >= 0 && own[static_cast<size_t>(in)] != no_place) in = own[static_cast<size_t>(in)];
       if (!is_element(in)) continue;
       int16_t& at = registers[static_cast<size_t>(~in)];
       if (at == no_place) {
@@ -132,6 +145,13 @@ Program in_registers(const Program& program, const Segment& segment) {
       in = at;
     }
     const int16_t out = i.out;
+    if (out >= 0) {
+      const bool shared =
+          i.code == Opcode::load && !i.row && operands[static_cast<size_t>(i.index)].repeated;
+      int16_t& instead = own[static_cast<size_t>(out)];
+      instead = shared ? static_cast<int16_t>(result.registers++) : no_place;
+      if (shared) i.out = instead;
+    }
     if (!is_element(out)) {
       result.instructions.push_back(i);
       continue;

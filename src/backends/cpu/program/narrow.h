@@ -24,7 +24,8 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
 
 // The same program, except that it loads and stores the elements it would access in place: loads
 // and stores transpose them.
-Program in_registers(const Program& program, const Segment& segment);
+Program in_registers(const Program& program, const Segment& segment,
+                     const std::vector<NarrowOperand>& operands);
 
 // Whether two-by-two windows lie as pool_pairs() expects them.
 bool are_pairs(const NarrowOperand& windows);

@@ -193,7 +193,8 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   prepared.totals = fused.totals;
   if (fused.totals.empty() && !in_tiles) prepared.narrow = narrow_operands(fused.program, segment);
   if (!prepared.narrow.empty()) {
-    prepared.turned = std::make_shared<Program>(in_registers(fused.program, segment));
+    prepared.turned =
+        std::make_shared<Program>(in_registers(fused.program, segment, prepared.narrow));
     streamed.clear();
   }
   const Program& program = prepared.is_turned() ? *prepared.turned : fused.program;

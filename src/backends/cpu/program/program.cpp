@@ -185,7 +185,11 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
   const Memory& memory = segment_->memory[i.index];
   if (i.code == Opcode::iota) {
     // Positions may themselves be a stored result; `out` then lies in memory.
-    strided_positions(out, size_of(i.type), memory.layout, first, count);
+    if (prepared_.is_turned() && !memory.row) {
+      count_turned(out, i, first, count);
+    } else {
+      strided_positions(out, size_of(i.type), memory.layout, first, count);
+    }
     if (step.convert) {
       const void* in[1] = {out};
       step.convert(out, in, count);
@@ -206,6 +210,10 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
       int64_t row = (first - panel_first_) / prepared_.panels.columns;
       const char* from = panel_ + row * prepared_.panels.pitch() * static_cast<int64_t>(size);
       copy_bytes(gathered, from, size * static_cast<size_t>(count));
+    } else if (turned && step.traversal == Traversal::row_values) {  // the same for all columns
+      count /= segment_->columns;
+      gather_strided(gathered, base, size, prepared_.narrow[i.index].rows,
+                     first / segment_->columns, count);
     } else if (turned) {
       gather_turned(gathered, base, i.index, first, count);
     } else if (memory.is_padded()) {

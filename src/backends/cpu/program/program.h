@@ -243,8 +243,10 @@ class ProgramRun {
   void load(const Step& step, char* out, int64_t first, int64_t count);
   void load_padded(char* out, const char* base, const Memory& memory, int64_t first,
                    int64_t count) const;
-  // turned_tiles.cpp: read elements [first, first + count) of an operand, write a tile of a result.
+  // turned_tiles.cpp: read elements [first, first + count) of an operand or generate their
+  // positions, write a tile of a result.
   void gather_turned(char* out, const char* base, int16_t index, int64_t first, int64_t count);
+  void count_turned(char* out, const Instruction& iota, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
   // Bytes from the beginning of a memory's row to the first column of this run.
   int64_t column_bytes(const Memory& memory) const;

@@ -46,6 +46,19 @@ void ProgramRun::gather_turned(char* out, const char* base, int16_t index, int64
   }
 }
 
+void ProgramRun::count_turned(char* out, const Instruction& iota, int64_t first, int64_t count) {
+  const size_t size = size_of(iota.type);
+  const NarrowOperand& operand = prepared_.narrow[iota.index];
+  const int64_t columns = segment_->columns, rows = count / columns;
+  for (int64_t c = 0; c < columns; ++c) {
+    Layout column = operand.rows;
+    column.offset =
+        segment_->memory[iota.index].layout.offset + operand.columns[static_cast<size_t>(c)];
+    strided_positions(out + c * rows * static_cast<int64_t>(size), size, column, first / columns,
+                      rows);
+  }
+}
+
 void ProgramRun::store_turned(const Step& step, int64_t first, int64_t rows) {
   const Instruction& i = *step.instruction;
   const size_t size = size_of(i.dtype);

@@ -171,7 +171,7 @@ TEST(RowReduction, SumsOfExponentials) {
 template <class T>
 void sums_one_hot(Compute type) {
   for_each_instruction_set([&] {
-    for (size_t columns : {1, 7, 32, 33, 100, 1000}) {
+    for (size_t columns : {1, 7, 25, 32, 33, 100, 1000}) {
       const int64_t count = static_cast<int64_t>(columns);
       std::vector<int64_t> sought = {0, count / 2, count - 1, -1, count};
       for (int64_t r = 0; r < 15; ++r) sought.push_back(r * 7 % count);
@@ -187,7 +187,7 @@ void sums_one_hot(Compute type) {
           for (size_t r = 0; r < rows && !same; ++r) others[r] *= static_cast<T>(r % 3);
           const Input inputs[] = {
               {sought.data(), 8, true}, {x.data(), pitch}, {others.data(), same ? 0 : size, true}};
-          row_sum_of_one_hot(type)(out.data(), inputs, static_cast<int64_t>(rows), count);
+          row_sum_of_one_hot(type, false)(out.data(), inputs, static_cast<int64_t>(rows), count);
           for (size_t r = 0; r < rows; ++r) {
             std::vector<T> row(columns, others[r]);
             if (sought[r] >= 0 && sought[r] < count) {
@@ -196,6 +196,15 @@ void sums_one_hot(Compute type) {
             }
             ASSERT_TRUE(same_bits(out[r], reduce(Reduction::sum, row.data(), columns)));
           }
+          if (count < 2 || count > narrow_columns || !same) continue;
+          // Transposed rows, whose lanes begin with a zero.
+          std::vector<T> turned(x.size()), sums(rows);
+          for (size_t i = 0; i < x.size(); ++i) turned[i % columns * rows + i / columns] = x[i];
+          const Input across[] = {{sought.data()},
+                                  {turned.data(), static_cast<int64_t>(rows) * size},
+                                  {others.data(), 0, true}};
+          row_sum_of_one_hot(type, true)(sums.data(), across, static_cast<int64_t>(rows), count);
+          for (size_t r = 0; r < rows; ++r) ASSERT_TRUE(same_bits(sums[r], T(0) + out[r]));
         }
       }
     }
