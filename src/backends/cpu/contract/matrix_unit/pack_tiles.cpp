@@ -205,24 +205,104 @@ MT_INLINE_TILES void pack_left_rows(const uint16_t* data, int64_t stride, char* 
   *watch = seen;
 }
 
-// Both tiles of the right operand from 32 terms of bfloat16, `stride` apart, of 32 neighbours.
-MT_INLINE_TILES void pack_whole_lines(const uint16_t* data, int64_t stride, char* out,
-                                      Watch* watch) {
+// Stores the pairs of two terms of 32 rows to both tiles of the right operand.
+MT_INLINE_TILES void store_pairs(__m512i x0, __m512i x1, char* out, Watch* watch) {
   alignas(64) static constexpr uint16_t pairs[2][32] = {
       {32, 0, 33, 1, 34, 2,  35, 3,  36, 4,  37, 5,  38, 6,  39, 7,
        40, 8, 41, 9, 42, 10, 43, 11, 44, 12, 45, 13, 46, 14, 47, 15},
       {48, 16, 49, 17, 50, 18, 51, 19, 52, 20, 53, 21, 54, 22, 55, 23,
        56, 24, 57, 25, 58, 26, 59, 27, 60, 28, 61, 29, 62, 30, 63, 31}};
   const __m512i first = _mm512_load_si512(pairs[0]), second = _mm512_load_si512(pairs[1]);
+  observe(x0, watch);
+  observe(x1, watch);
+  _mm512_store_si512(out, _mm512_permutex2var_epi16(x0, first, x1));
+  _mm512_store_si512(out + tile_bytes, _mm512_permutex2var_epi16(x0, second, x1));
+}
+
+// Both tiles of the right operand from 32 terms of bfloat16, `stride` apart, of 32 neighbours.
+MT_INLINE_TILES void pack_whole_lines(const uint16_t* data, int64_t stride, char* out,
+                                      Watch* watch) {
   Watch seen = *watch;
-  for (int64_t i = 0; i < 16; ++i, data += 2 * stride) {
-    const __m512i x0 = _mm512_loadu_si512(data), x1 = _mm512_loadu_si512(data + stride);
-    observe(x0, &seen);
-    observe(x1, &seen);
-    _mm512_store_si512(out + 64 * i, _mm512_permutex2var_epi16(x0, first, x1));
-    _mm512_store_si512(out + tile_bytes + 64 * i, _mm512_permutex2var_epi16(x0, second, x1));
+  for (int64_t i = 0; i < 16; ++i, data += 2 * stride, out += 64) {
+    store_pairs(_mm512_loadu_si512(data), _mm512_loadu_si512(data + stride), out, &seen);
   }
   *watch = seen;
+}
+
+// Numbers that lie evenly in memory, every element or every second one, among 32: which elements
+// they are, of 32 and, if every second, of the next 32; and where lane 0 would lie.
+struct Run {
+  __mmask32 low, high;
+  int64_t from;
+};
+
+// 32 rows or terms in a few runs, such as parts of the lines of an image.
+struct Runs {
+  static constexpr int most = 8;
+  Run runs[most];
+  int count = 0;  // if it is larger, they lie in too many
+
+  // `count` elements of the axis, whose stride is 1 or 2, from `first` on.
+  MT_WITH_PAIRS void find(const Axis& axis, int64_t first, int64_t elements) {
+    const int64_t stride = axis.stride();
+    axis.for_runs(first, elements, [&](int64_t position, int64_t offset, int64_t length) {
+      const uint64_t even = stride == 1 ? ~uint64_t{0} : 0x5555555555555555u;
+      const uint64_t lanes = even >> (64 - stride * length) << stride * position;
+      if (count < most) {
+        runs[count] = {static_cast<__mmask32>(lanes), static_cast<__mmask32>(lanes >> 32),
+                       offset - stride * position};
+      }
+      ++count;
+    });
+  }
+  template <int stride>
+  MT_INLINE_TILES __m512i load(const uint16_t* data) const {
+    const __m512i evens =
+        _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
+                         24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i x = _mm512_setzero_si512();
+    for (int r = 0; r < count; ++r) {
+      const uint16_t* const from = data + runs[r].from;
+      if (stride == 1) {
+        x = _mm512_mask_loadu_epi16(x, runs[r].low, from);
+      } else {
+        const __m512i low = _mm512_maskz_loadu_epi16(runs[r].low, from);
+        const __m512i high = _mm512_maskz_loadu_epi16(runs[r].high, from + 32);
+        x = _mm512_or_si512(x, _mm512_permutex2var_epi16(low, evens, high));
+      }
+    }
+    return x;
+  }
+};
+
+// Both tiles of the right operand from rows in runs, and up to 32 terms.
+template <int stride>
+MT_WITH_PAIRS void pack_row_runs(const uint16_t* data, const Runs& rows, const int64_t* ks,
+                                 int64_t terms, char* out, Watch* watch) {
+  Watch seen = *watch;
+  for (int64_t i = 0; i < 16; ++i, out += 64) {
+    __m512i x0 = _mm512_setzero_si512(), x1 = x0;
+    if (2 * i < terms) x0 = rows.load<stride>(data + ks[2 * i]);
+    if (2 * i + 1 < terms) x1 = rows.load<stride>(data + ks[2 * i + 1]);
+    store_pairs(x0, x1, out, &seen);
+  }
+  *watch = seen;
+}
+
+// A tile of either operand from up to 16 rows, whose terms lie in runs.
+template <int stride>
+MT_WITH_PAIRS void pack_term_runs(const uint16_t* data, const Runs& terms, const int64_t* rows,
+                                  int64_t row_count, bool right, char* out, Watch* watch) {
+  __m512i x[16];
+  Watch seen = *watch;
+  for (int64_t i = 0; i < 16; ++i) {
+    x[i] = _mm512_setzero_si512();
+    if (i < row_count) x[i] = _mm512_rol_epi32(terms.load<stride>(data + rows[i]), 16);
+    observe(x[i], &seen);
+    if (!right) _mm512_store_si512(out + 64 * i, x[i]);
+  }
+  *watch = seen;
+  if (right) transpose_tile(x, out);
 }
 
 // One step of one panel: both its tiles, in all parts.
@@ -261,6 +341,9 @@ class StepPacker {
         return;
       }
     }
+    if constexpr (sizeof(T) == 2) {
+      if (!along_rows_ && !along_k_ && pack_in_runs(row, k, terms, out, watch)) return;
+    }
     int64_t ks[step_terms], starts[half_rows];
     x_.k.offsets(k, terms, ks);
     for (int64_t half = 0; half < 2; ++half, row += half_rows, out += tile_bytes) {
@@ -288,6 +371,36 @@ class StepPacker {
   }
 
  private:
+  // Returns false if neither rows nor terms lie in a few runs.
+  MT_WITH_PAIRS bool pack_in_runs(int64_t row, int64_t k, int64_t terms, char* out,
+                                  Watch* watch) const {
+    const int64_t rows = std::min(tile_panel_rows, block_.row_end - row);
+    int64_t at[tile_panel_rows];
+    Runs runs;
+    if (block_.right && lies_in_runs(x_.rows)) {
+      runs.find(x_.rows, row, rows);
+      if (runs.count <= Runs::most) {
+        x_.k.offsets(k, terms, at);
+        const bool by_ones = x_.rows.stride() == 1;
+        (by_ones ? pack_row_runs<1> : pack_row_runs<2>)(data_, runs, at, terms, out, watch);
+        return true;
+      }
+    }
+    if (!lies_in_runs(x_.k)) return false;
+    runs.count = 0;
+    runs.find(x_.k, k, terms);
+    if (runs.count > Runs::most) return false;
+    x_.rows.offsets(row, rows, at);
+    for (int64_t half = 0; half < 2; ++half) {
+      const int64_t first = half * half_rows;
+      const int64_t some = std::clamp<int64_t>(rows - first, 0, half_rows);
+      (x_.k.stride() == 1 ? pack_term_runs<1> : pack_term_runs<2>)(data_, runs, at + first, some,
+                                                                   block_.right,
+                                                                   out + half * tile_bytes, watch);
+    }
+    return true;
+  }
+
   const PackedBlock& block_;
   const T* const data_;
   const MatrixOperand& x_;

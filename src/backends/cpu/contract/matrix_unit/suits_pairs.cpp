@@ -2,6 +2,7 @@
 #include "backends/cpu/contract/matrix_unit/suits_pairs.h"
 
 #include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/tiles.h"
 #include "backends/cpu/contract/operand.h"
 #include "ops/order.h"
 
@@ -9,7 +10,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t least_columns = 32, least_terms = 8;
-constexpr double least_flops = 4e5;
+constexpr double least_flops = 4e5, least_flops_of_windows = 5e4;
 
 }  // namespace
 
@@ -19,9 +20,13 @@ bool suits_pairs(const Contraction& c) {
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
   const double flops =
       2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  if (n < least_columns || k < least_terms || flops < least_flops) return false;
+  const MatrixOperand b = operand_b(c);
+  if (n < least_columns || k < least_terms ||
+      flops < (b.slides() ? least_flops_of_windows : least_flops)) {
+    return false;
+  }
   return contraction_order(m, n, k, c.out).lanes == 1 && matrix_unit() == MatrixUnit::pairs &&
-         !operand_a(c).slides() && !operand_b(c).slides();
+         !operand_a(c).slides() && (!b.slides() || lies_in_runs(b.rows));
 }
 
 }  // namespace mt::cpu

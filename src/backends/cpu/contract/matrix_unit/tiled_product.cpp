@@ -67,6 +67,9 @@ TiledProduct::TiledProduct(const Contraction& c, int threads)
       a_(operand_a(c)),
       b_(operand_b(c)),
       out_(c.out),
+      shares_a_(
+          std::all_of(c.batch.begin(), c.batch.end(),
+                      [](const ContractionDim& d) { return d.size == 1 || d.a_stride == 0; })),
       batch_(size_of_group(c.batch)),
       m_(a_.rows.size),
       n_(b_.rows.size),
@@ -107,13 +110,12 @@ int64_t TiledProduct::sums_bytes() const {
 
 size_t TiledProduct::scratch() const {
   const int64_t watched = round_up(group_ * static_cast<int64_t>(sizeof(Watched)), 64);
-  return static_cast<size_t>(
-      round_up(watched + group_ * (packed_a() + packed_b()) + sums_bytes(), 64));
+  return static_cast<size_t>(round_up(watched + packed() + sums_bytes(), 64));
 }
 
 bool TiledProduct::refused(const void* scratch, int64_t entry) const {
-  const Watched& watched = static_cast<const Watched*>(scratch)[entry];
-  return !suits_bfloat16(watched.a, watched.b, k_);
+  const auto* const watched = static_cast<const Watched*>(scratch);
+  return !suits_bfloat16(watched[shares_a_ ? 0 : entry].a, watched[entry].b, k_);
 }
 
 class TiledProduct::Run {
@@ -127,8 +129,7 @@ class TiledProduct::Run {
         watched_(static_cast<Watched*>(scratch)),
         packed_(static_cast<char*>(scratch) +
                 round_up(product.group_ * static_cast<int64_t>(sizeof(Watched)), 64)),
-        sums_(reinterpret_cast<float*>(packed_ +
-                                       product.group_ * (product.packed_a() + product.packed_b()))),
+        sums_(reinterpret_cast<float*>(packed_ + product.packed())),
         epilogue_(epilogue),
         first_(first) {}
 
@@ -136,9 +137,11 @@ class TiledProduct::Run {
     std::fill_n(watched_, count, Watched());
     const int64_t blocks = divide_up(p_.k_, p_.block_k_);
     const int64_t a_items = blocks * divide_up(p_.m_, packed_rows);
-    const int64_t b_items = blocks * divide_up(p_.n_, packed_rows), items = a_items + b_items;
-    parallel_items(count * items, p_.threads_, [&](int64_t item, int) {
-      const int64_t entry = item / items, at = item % items;
+    const int64_t b_items = blocks * divide_up(p_.n_, packed_rows);
+    const int64_t shared = p_.shares_a_ ? a_items : 0, items = b_items + a_items - shared;
+    parallel_items(shared + count * items, p_.threads_, [&](int64_t item, int) {
+      if (item < shared) return pack(0, item, false);
+      const int64_t entry = (item - shared) / items, at = (item - shared) % items;
       at < b_items ? pack(entry, at, true) : pack(entry, at - b_items, false);
     });
     const int64_t regions = divide_up(p_.m_, p_.rows_) * divide_up(p_.n_, p_.columns_);
@@ -156,7 +159,8 @@ class TiledProduct::Run {
 
  private:
   char* packed(int64_t entry, bool right) const {
-    return packed_ + entry * (p_.packed_a() + p_.packed_b()) + (right ? p_.packed_a() : 0);
+    if (right) return packed_ + p_.entries_of_a() * p_.packed_a() + entry * p_.packed_b();
+    return packed_ + (p_.shares_a_ ? 0 : entry * p_.packed_a());
   }
   // Where the panel that begins at `row` lies, in the block of terms that begins at `k`. All panels
   // of a block follow each other.

@@ -44,12 +44,15 @@ class TiledProduct {
 
   int64_t packed_a() const;  // bytes of an entry
   int64_t packed_b() const;
+  int64_t entries_of_a() const { return shares_a_ ? 1 : group_; }  // that are packed at a time
+  int64_t packed() const { return entries_of_a() * packed_a() + group_ * packed_b(); }
   int64_t slab() const { return m_ * n_; }
   int64_t sums_bytes() const;  // of sums that are kept outside of the result
 
   MatrixUnit unit_;
   MatrixOperand a_, b_;
   Dtype out_;
+  bool shares_a_;  // all entries have the same left operand, as images have their windows' weights
   int64_t batch_, m_, n_, k_, group_;
   int64_t panel_, panels_;  // of terms, as in ops/order.h; their sums have a slab [m, n] each
   int64_t block_k_;         // terms of a block, a multiple of a step's

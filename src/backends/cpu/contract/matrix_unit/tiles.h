@@ -32,6 +32,10 @@ constexpr uint16_t first_lanes(int64_t count) {
   return static_cast<uint16_t>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
 }
 
+// Whether numbers of bfloat16 along an axis are packed in vectors even where they are parts of
+// lines, as in sliding windows.
+inline bool lies_in_runs(const Axis& axis) { return axis.stride() == 1 || axis.stride() == 2; }
+
 struct PackedBlock {
   const MatrixOperand* x;  // of float32, or of bfloat16 in one part
   const void* data;        // where the batch entry begins

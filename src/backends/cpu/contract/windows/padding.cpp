@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cpu/contract/matrix_unit/strip_product.h"
+#include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/index/kernels.h"
 #include "base/rounding.h"
 #include "ops/naive.h"
@@ -103,6 +105,7 @@ Padding find_padding(const Plan& plan, int contraction) {
     const size_t i = 2 * static_cast<size_t>(d);
     return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
   };
+  if (StripProduct::serves(group.contraction) || TiledProduct::serves(group.contraction)) return {};
   if (FilteredWeight::serves(group.contraction)) {
     const bool by_ones = rank == 4 && pad.attributes[5] == 1 && pad.attributes[7] == 1;
     if (!by_ones || !whole(0) || !whole(1) || !reads_all(group.contraction, y)) {

@@ -110,4 +110,35 @@ inline Contraction of_bfloat16(const Matrices& s, Dtype out) {
   return c;
 }
 
+// Windows that slide over images by `step`, times the weights of `outputs`.
+struct Windows {
+  int64_t images, outputs, channels, height, width, window, step = 1;
+  int64_t lines() const { return (height - window) / step + 1; }
+  int64_t positions() const { return (width - window) / step + 1; }  // of a line
+  int64_t image() const { return channels * height * width; }
+  Contraction contraction(Dtype out) const {
+    const int64_t of_window = window * window;
+    return {{{images, 0, image()}},
+            {{outputs, channels * of_window, 0}},
+            {{lines(), 0, step * width}, {positions(), 0, step}},
+            {{channels, of_window, height * width}, {window, window, width}, {window, 1, 1}},
+            Dtype::bfloat16,
+            Dtype::bfloat16,
+            out};
+  }
+  // The gradient to the weights.
+  Contraction gradient(Dtype out) const {
+    const int64_t all = lines() * positions();
+    return {{},
+            {{outputs, all, 0}},
+            {{channels, 0, height * width}, {window, 0, width}, {window, 0, 1}},
+            {{images, outputs * all, image()},
+             {lines(), positions(), step * width},
+             {positions(), 1, step}},
+            Dtype::bfloat16,
+            Dtype::bfloat16,
+            out};
+  }
+};
+
 }  // namespace mt::cpu

@@ -49,6 +49,11 @@ TEST_F(StripProduct, TheBitsAreThoseOfTheirOrder) {
   // In panels.
   expect_in_order(of_bfloat16({2, 17, 500, 4100, false}, Dtype::bfloat16));
   expect_in_order(of_bfloat16({1, 5, 33, 9000, true, true}, Dtype::float32));
+  // Of windows, whose positions lie in parts of lines.
+  for (const Windows& w :
+       {Windows{2, 64, 7, 12, 60, 3}, {17, 66, 5, 16, 16, 3}, {1, 6, 9, 40, 9, 5}}) {
+    expect_in_order(w.contraction(Dtype::bfloat16));
+  }
 }
 
 TEST_F(StripProduct, OthersAreNotServed) {

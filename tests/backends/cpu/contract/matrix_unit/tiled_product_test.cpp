@@ -221,6 +221,42 @@ TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfItsOrder) {
   // In panels.
   expect_in_order(of_bfloat16({2, 17, 500, 4100, false}, Dtype::bfloat16));
   expect_in_order(of_bfloat16({1, 91, 92, 5500}, Dtype::float32));
+  // Of windows: parts of one to eight lines of an image fill a panel, or more.
+  for (const Windows& w : {Windows{3, 70, 7, 12, 60, 3},
+                           {2, 66, 5, 16, 16, 3},
+                           {2, 66, 9, 14, 8, 2},
+                           {2, 80, 9, 21, 6, 2},
+                           {2, 65, 40, 40, 5, 3},
+                           {1, 129, 3, 33, 33, 7},
+                           {2, 66, 7, 21, 90, 3, 2},
+                           {2, 66, 7, 23, 23, 5, 2}}) {
+    expect_in_order(w.contraction(Dtype::bfloat16));
+    expect_in_order(w.contraction(Dtype::float32));
+    expect_in_order(w.gradient(Dtype::bfloat16));
+  }
+}
+
+// The left operand is packed once for all entries; it can refuse all of them, the right one its
+// own.
+TEST_F(TiledProduct, EntriesThatShareTheLeftOperandMayRefuse) {
+  const Windows w{3, 70, 7, 12, 40, 3};
+  const Contraction c = w.contraction(Dtype::float32);
+  const size_t weights = size_t(w.outputs * w.channels * 9);
+  const size_t image = size_t(w.image());
+  for (float odd : {1.0f, infinity, 1e-40f}) {
+    for (bool in_a : {true, false}) {
+      auto a = rounded(uniform(int64_t(weights), 12)), b = rounded(uniform(int64_t(3 * image), 13));
+      (in_a ? a[weights - 5] : b[image + 17]) =
+          static_cast<uint16_t>(std::bit_cast<uint32_t>(odd) >> 16);
+      limit_matrix_unit(MatrixUnit::pairs);
+      const auto out = product(c, a, b, 2);
+      limit_matrix_unit(MatrixUnit::none);
+      const auto strict = product(c, a, b, 2);
+      for (size_t i = 0; i < out.size(); ++i) {
+        ASSERT_TRUE(std::isnan(strict[i]) ? std::isnan(out[i]) : out[i] == strict[i]) << i;
+      }
+    }
+  }
 }
 
 // Numbers of very different size, that cancel, or that the unit does not know.
