@@ -14,7 +14,7 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int sliver_rows = 8, vectors = 2, lanes = 16;
+constexpr int sliver_rows = 8, lanes = 16;
 
 // Lines of memory to fetch to the second-level cache: so many in each step.
 struct LinesToCome {
@@ -30,10 +30,12 @@ struct Sums {
 };
 
 // The panel has terms for all eight rows, even those that the result lacks; sums.rows are kept.
+// `vectors`: 1 for up to 16 columns, else 2.
+template <int vectors>
 MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegion& region,
                                    const Sums& sums, LinesToCome coming) {
   const int64_t pairs = divide_up<int64_t>(region.terms, 2), c_row = region.c_row;
-  const __mmask16 masks[vectors] = {first_lanes(sums.columns), first_lanes(sums.columns - lanes)};
+  const __mmask16 masks[2] = {first_lanes(sums.columns), first_lanes(sums.columns - lanes)};
   __m512 sum[sliver_rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < sliver_rows; ++r) {
@@ -58,7 +60,7 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegio
         std::memcpy(&two, a + 64 * r + 4 * pair, sizeof two);
         const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
         sum[r][0] = _mm512_dpbf16_ps(sum[r][0], both, b0);
-        sum[r][1] = _mm512_dpbf16_ps(sum[r][1], both, b1);
+        if (vectors == 2) sum[r][vectors - 1] = _mm512_dpbf16_ps(sum[r][vectors - 1], both, b1);
       }
     }
     a += 2 * tile_bytes;
@@ -69,7 +71,8 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegio
   for (int r = 0; r < sliver_rows; ++r) {
     if (r >= sums.rows) break;
     if (sums.rounded != nullptr) {
-      const auto numbers = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(sum[r][1], sum[r][0]));
+      const auto numbers =
+          reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(sum[r][vectors - 1], sum[r][0]));
       _mm512_mask_storeu_epi16(sums.rounded + r * region.rounded_row, both, numbers);
       continue;
     }
@@ -99,9 +102,9 @@ MT_WITH_PAIRS void multiply_panels(const TileRegion& region, const char* a, cons
   for (int64_t r = 0; r < rows; r += sliver_rows, coming.at += part) {
     uint16_t* const rounded =
         region.rounded ? region.rounded + (row + r) * region.rounded_row + column : nullptr;
-    multiply_sliver(a + 64 * r, b, region,
-                    {region.c + (row + r) * region.c_row + column, rounded, rows - r, columns},
-                    coming);
+    const Sums sums{region.c + (row + r) * region.c_row + column, rounded, rows - r, columns};
+    (columns <= lanes ? multiply_sliver<1> : multiply_sliver<2>)(a + 64 * r, b, region, sums,
+                                                                 coming);
   }
 }
 

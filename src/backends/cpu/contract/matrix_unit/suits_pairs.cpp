@@ -9,7 +9,7 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t least_columns = 32, least_terms = 8;
+constexpr int64_t least_columns = 5, least_terms = 8;
 constexpr double least_flops = 4e5, least_flops_of_windows = 5e4;
 
 }  // namespace

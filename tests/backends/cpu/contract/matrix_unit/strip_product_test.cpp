@@ -39,6 +39,9 @@ TEST_F(StripProduct, TheBitsAreThoseOfTheirOrder) {
     expect_in_order(of_bfloat16({3, 33, 64, 160, bool(layout & 1), true}, Dtype::float32));
   }
   expect_in_order(of_bfloat16({1, 6, 5000, 8}, Dtype::bfloat16));
+  for (int64_t n : {5, 10, 16, 17}) {  // columns, of which a vector or two are left empty
+    expect_in_order(of_bfloat16({1, 60, n, 1100, true, n == 10}, Dtype::bfloat16));
+  }
   // Many entries, of which each is one thread's.
   for (int layout = 0; layout < 4; ++layout) {
     const Matrices s{17, 70, 65, 71, bool(layout & 1), bool(layout & 2)};
@@ -61,7 +64,7 @@ TEST_F(StripProduct, OthersAreNotServed) {
                             {1, 65, 512, 512},
                             {15, 65, 512, 512},
                             {16, 257, 512, 512},
-                            {1, 8, 31, 4000},
+                            {1, 8, 4, 40000},
                             {1, 8, 4000, 7},
                             {1, 8, 100, 100}}) {
     EXPECT_FALSE(cpu::StripProduct::serves(of_bfloat16(s, Dtype::bfloat16)));

@@ -218,6 +218,10 @@ TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfItsOrder) {
   expect_in_order(of_bfloat16({3, 40, 290, 200}, Dtype::float32));
   expect_in_order(of_bfloat16({1, 290, 33, 225, false, true, 1}, Dtype::bfloat16));
   expect_in_order(of_bfloat16({1, 52, 40, 1100, false}, Dtype::float32));
+  for (int64_t n : {5, 10, 16, 17}) {
+    expect_in_order(of_bfloat16({1, 290, n, 1100, true, n == 10}, Dtype::bfloat16));
+    expect_in_order(of_bfloat16({1, 290, n, 300, false}, Dtype::float32));
+  }
   // In panels.
   expect_in_order(of_bfloat16({2, 17, 500, 4100, false}, Dtype::bfloat16));
   expect_in_order(of_bfloat16({1, 91, 92, 5500}, Dtype::float32));
