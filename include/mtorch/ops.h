@@ -106,8 +106,8 @@ MT_API mt_tensor* mt_copysign(mt_tensor* a, mt_tensor* b);
 MT_API mt_tensor* mt_nextafter(mt_tensor* a, mt_tensor* b);
 /// min(max(x, low), high); number. Either bound may be NULL: none. A bound takes no part in
 /// promotion, unless it is a float and x an integer: a whole number, mt_whole_number(), must fit
-/// an integer x's type (MT_EINVAL), other bounds are converted to it as mt_astype() does, which
-/// keeps the low bits of integers. The gradient passes where low <= x <= high.
+/// an integer x's type (MT_EINVAL), other bounds are converted to it, integers beyond it to its
+/// least or greatest number. The gradient passes where low <= x <= high.
 MT_API mt_tensor* mt_clip(mt_tensor* x, mt_tensor* low, mt_tensor* high);
 
 // ----------------------------------------------------------------- Comparison and choice (any)

@@ -38,6 +38,21 @@ const Op at_most_op{.name = "at_most",
                     .code = static_cast<uint8_t>(Elementwise::minimum),
                     .gradient = bounded_gradient};
 
+// The bound as one of the same effect that an integer of `dtype` can hold.
+Tensor within(const Tensor& bound, Dtype dtype) {
+  if (bound->is_plain_number || !is_integer(bound.dtype()) || !is_integer(dtype)) return bound;
+  const auto value_bits = [](Dtype type) {
+    return 8 * static_cast<int>(size_of(type)) - is_signed_integer(type);
+  };
+  const int bits = value_bits(dtype), of_bound = value_bits(bound.dtype());
+  const auto highest = static_cast<int64_t>(~uint64_t{0} >> (64 - bits));  // if of_bound > bits
+  Tensor result = bound;
+  if (of_bound > bits) result = minimum(result, integer_number(highest, bound.device()));
+  const bool is_lower = is_signed_integer(bound.dtype()) && (is_unsigned(dtype) || of_bound > bits);
+  const int64_t lowest = is_unsigned(dtype) ? 0 : -highest - 1;
+  return is_lower ? maximum(result, integer_number(lowest, bound.device())) : result;
+}
+
 }  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -58,7 +73,7 @@ Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high) {
   }
   Tensor y = dtype == x.dtype() ? x : cast(x, dtype);
   auto bound = [&](const Op& op, const Tensor& at) {
-    Tensor limit = as_dtype(at, dtype, x.device(), "clip");
+    Tensor limit = as_dtype(within(at, dtype), dtype, x.device(), "clip");
     Shape shape = broadcast(limit.shape(), y.shape(), "clip");
     y = record(op, dtype, shape, {limit, as_dtype(y, dtype, x.device(), "clip")});
   };

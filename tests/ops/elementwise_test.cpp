@@ -93,6 +93,31 @@ TEST(Clip, FractionsBoundIntegersAsFloats) {
             Dtype::float16);
 }
 
+// An integer's bound of another integer type has the effect of its value, whatever that is.
+TEST(Clip, BoundsBeyondTheTypeAreItsEnds) {
+  const Dtype types[] = {Dtype::int8,  Dtype::int16,  Dtype::int32,  Dtype::int64,
+                         Dtype::uint8, Dtype::uint16, Dtype::uint32, Dtype::uint64};
+  const auto saturated = [](double value, Dtype dtype) {
+    const int bits = 8 * static_cast<int>(size_of(dtype)) - is_signed_integer(dtype);
+    const double end = std::ldexp(1.0, bits);
+    return std::clamp(value, is_unsigned(dtype) ? 0.0 : -end, end - 1);
+  };
+  for (Dtype dtype : types) {
+    for (Dtype of_bound : types) {
+      for (double bound : {-4e9, -40000.0, -300.0, -1.0, 5.0, 300.0, 40000.0, 4e9}) {
+        if (saturated(bound, of_bound) != bound) continue;
+        const Tensor x = make({3}, {0, 5, 100}, dtype), limit = make({1}, {bound}, of_bound);
+        const double at = saturated(bound, dtype);
+        EXPECT_EQ(read(clip(x, limit, nullptr)),
+                  (std::vector{std::max(0.0, at), std::max(5.0, at), std::max(100.0, at)}));
+        EXPECT_EQ(read(clip(x, nullptr, limit)),
+                  (std::vector{std::min(0.0, at), std::min(5.0, at), std::min(100.0, at)}));
+        EXPECT_EQ(clip(x, limit, limit).dtype(), dtype);
+      }
+    }
+  }
+}
+
 TEST(GeluTanh, IsWhatItsFormulaSays) {
   for (Device* device : {&cpu(), &reference()}) {
     for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
