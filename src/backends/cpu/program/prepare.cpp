@@ -102,7 +102,7 @@ int only_result(const Program& program) {
 
 // Whether steps pass nothing on in registers, which have room for one tile only: a run may then
 // cover any number of elements.
-bool leaves_nothing(const PreparedProgram& prepared) {
+bool leaves_nothing(const PreparedProgram& prepared, const std::vector<Segment>& segments) {
   const std::vector<Step>& steps = prepared.steps;
   if (std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.operate_all; })) {
     return true;
@@ -111,6 +111,12 @@ bool leaves_nothing(const PreparedProgram& prepared) {
   if (steps.size() > 1 || steps[0].out >= 0 || code == Opcode::iota || code == Opcode::random) {
     return false;
   }
+  // What has to be gathered before it is converted is gathered in a register.
+  const int16_t loaded = code == Opcode::load ? steps[0].instruction->index : no_place;
+  const bool gathers = std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+    return loaded != no_place && !segment.memory[static_cast<size_t>(loaded)].contiguous;
+  });
+  if (gathers && steps[0].convert) return false;
   return std::none_of(steps[0].in, steps[0].in + 4,
                       [&](const Source& in) { return in.place >= 0 && prepared.filled[in.place]; });
 }
@@ -286,7 +292,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
     prepared.tiles += divide_up(segments[s].rows * segments[s].columns, prepared.tile_rows);
     prepared.same_numbers.push_back(s > 0 && same_numbers(program, segments[s - 1], segments[s]));
   }
-  prepared.at_once = leaves_nothing(prepared);
+  prepared.at_once = leaves_nothing(prepared, segments);
   prepared.grain = std::max<int64_t>(1, grain_work / all_work_of(program) / prepared.tile_rows);
   prepared.panels = panels;
   prepared.walk = panels.memory >= 0 ? Walk::panels : Walk::elements;
