@@ -123,6 +123,11 @@ Program in_registers(const Program& program, const Segment& segment,
   // Instead of a register that holds one number for each row: an operator that reads it for every
   // column may write its result to the same register.
   std::vector<int16_t> own(static_cast<size_t>(program.registers), no_place);
+  auto register_of = [&](int16_t memory) {
+    int16_t& at = registers[static_cast<size_t>(memory)];
+    if (at == no_place) at = static_cast<int16_t>(result.registers++);
+    return at;
+  };
   auto is_element = [&](int16_t place) {
     return place != no_place && place < 0 && !segment.memory[static_cast<size_t>(~place)].row;
   };
@@ -148,16 +153,14 @@ Program in_registers(const Program& program, const Segment& segment,
     if (out >= 0) {
       const bool shared =
           i.code == Opcode::load && !i.row && operands[static_cast<size_t>(i.index)].repeated;
-      int16_t& instead = own[static_cast<size_t>(out)];
-      instead = shared ? static_cast<int16_t>(result.registers++) : no_place;
-      if (shared) i.out = instead;
+      own[static_cast<size_t>(out)] = shared ? register_of(i.index) : no_place;
+      if (shared) i.out = register_of(i.index);
     }
     if (!is_element(out)) {
       result.instructions.push_back(i);
       continue;
     }
-    int16_t& at = registers[static_cast<size_t>(~out)];
-    if (at == no_place) at = static_cast<int16_t>(result.registers++);
+    const int16_t at = register_of(static_cast<int16_t>(~out));
     i.out = at;
     result.instructions.push_back(i);
     add(Opcode::store, out).in[0] = at;

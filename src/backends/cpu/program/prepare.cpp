@@ -112,11 +112,13 @@ bool leaves_nothing(const PreparedProgram& prepared, const std::vector<Segment>&
     return false;
   }
   // What has to be gathered before it is converted is gathered in a register.
-  const int16_t loaded = code == Opcode::load ? steps[0].instruction->index : no_place;
-  const bool gathers = std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
-    return loaded != no_place && !segment.memory[static_cast<size_t>(loaded)].contiguous;
-  });
-  if (gathers && steps[0].convert) return false;
+  const auto is_gathered = [&](const Segment& segment) {
+    return !segment.memory[steps[0].instruction->index].contiguous;
+  };
+  if (code == Opcode::load && steps[0].convert &&
+      std::any_of(segments.begin(), segments.end(), is_gathered)) {
+    return false;
+  }
   return std::none_of(steps[0].in, steps[0].in + 4,
                       [&](const Source& in) { return in.place >= 0 && prepared.filled[in.place]; });
 }

@@ -18,6 +18,8 @@
 #endif
 #include <immintrin.h>
 
+#include "backends/cpu/contract/matrix_unit/even_runs-inl.h"
+
 namespace mt::cpu {
 namespace {
 
@@ -229,55 +231,9 @@ MT_INLINE_TILES void pack_whole_lines(const uint16_t* data, int64_t stride, char
   *watch = seen;
 }
 
-// Numbers that lie evenly in memory, every element or every second one, among 32: which elements
-// they are, of 32 and, if every second, of the next 32; and where lane 0 would lie.
-struct Run {
-  __mmask32 low, high;
-  int64_t from;
-};
-
-// 32 rows or terms in a few runs, such as parts of the lines of an image.
-struct Runs {
-  static constexpr int most = 8;
-  Run runs[most];
-  int count = 0;  // if it is larger, they lie in too many
-
-  // `count` elements of the axis, whose stride is 1 or 2, from `first` on.
-  MT_WITH_PAIRS void find(const Axis& axis, int64_t first, int64_t elements) {
-    const int64_t stride = axis.stride();
-    axis.for_runs(first, elements, [&](int64_t position, int64_t offset, int64_t length) {
-      const uint64_t even = stride == 1 ? ~uint64_t{0} : 0x5555555555555555u;
-      const uint64_t lanes = even >> (64 - stride * length) << stride * position;
-      if (count < most) {
-        runs[count] = {static_cast<__mmask32>(lanes), static_cast<__mmask32>(lanes >> 32),
-                       offset - stride * position};
-      }
-      ++count;
-    });
-  }
-  template <int stride>
-  MT_INLINE_TILES __m512i load(const uint16_t* data) const {
-    const __m512i evens =
-        _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
-                         24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    __m512i x = _mm512_setzero_si512();
-    for (int r = 0; r < count; ++r) {
-      const uint16_t* const from = data + runs[r].from;
-      if (stride == 1) {
-        x = _mm512_mask_loadu_epi16(x, runs[r].low, from);
-      } else {
-        const __m512i low = _mm512_maskz_loadu_epi16(runs[r].low, from);
-        const __m512i high = _mm512_maskz_loadu_epi16(runs[r].high, from + 32);
-        x = _mm512_or_si512(x, _mm512_permutex2var_epi16(low, evens, high));
-      }
-    }
-    return x;
-  }
-};
-
 // Both tiles of the right operand from rows in runs, and up to 32 terms.
 template <int stride>
-MT_WITH_PAIRS void pack_row_runs(const uint16_t* data, const Runs& rows, const int64_t* ks,
+MT_WITH_PAIRS void pack_row_runs(const uint16_t* data, const EvenRuns& rows, const int64_t* ks,
                                  int64_t terms, char* out, Watch* watch) {
   Watch seen = *watch;
   for (int64_t i = 0; i < 16; ++i, out += 64) {
@@ -291,7 +247,7 @@ MT_WITH_PAIRS void pack_row_runs(const uint16_t* data, const Runs& rows, const i
 
 // A tile of either operand from up to 16 rows, whose terms lie in runs.
 template <int stride>
-MT_WITH_PAIRS void pack_term_runs(const uint16_t* data, const Runs& terms, const int64_t* rows,
+MT_WITH_PAIRS void pack_term_runs(const uint16_t* data, const EvenRuns& terms, const int64_t* rows,
                                   int64_t row_count, bool right, char* out, Watch* watch) {
   __m512i x[16];
   Watch seen = *watch;
@@ -376,10 +332,10 @@ class StepPacker {
                                   Watch* watch) const {
     const int64_t rows = std::min(tile_panel_rows, block_.row_end - row);
     int64_t at[tile_panel_rows];
-    Runs runs;
+    EvenRuns runs;
     if (block_.right && lies_in_runs(x_.rows)) {
       runs.find(x_.rows, row, rows);
-      if (runs.count <= Runs::most) {
+      if (runs.count <= EvenRuns::most) {
         x_.k.offsets(k, terms, at);
         const bool by_ones = x_.rows.stride() == 1;
         (by_ones ? pack_row_runs<1> : pack_row_runs<2>)(data_, runs, at, terms, out, watch);
@@ -389,7 +345,7 @@ class StepPacker {
     if (!lies_in_runs(x_.k)) return false;
     runs.count = 0;
     runs.find(x_.k, k, terms);
-    if (runs.count > Runs::most) return false;
+    if (runs.count > EvenRuns::most) return false;
     x_.rows.offsets(row, rows, at);
     for (int64_t half = 0; half < 2; ++half) {
       const int64_t first = half * half_rows;
