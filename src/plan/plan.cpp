@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.h"
 
-#include <algorithm>
 #include <type_traits>
 
 namespace mt {
@@ -61,11 +60,6 @@ void buffers_written(const Group& group, std::vector<int>* buffers) {
     buffers->push_back(call->output.buffer);
   }
   add_buffers_of_program(group, true, buffers);
-}
-
-bool is_replaced(const Plan& plan, int leaf) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [&](const Buffer& buffer) { return buffer.donor == leaf; });
 }
 
 }  // namespace mt

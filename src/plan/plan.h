@@ -92,8 +92,9 @@ struct Buffer {
   BufferKind kind;
   int index = -1;  // of the leaf, or of the item
   int64_t bytes = 0;
-  int64_t offset = 0;  // in the arena
-  int donor = -1;      // output: the leaf whose memory it takes over; -1 for fresh memory
+  int64_t offset = 0;     // in the arena
+  int donor = -1;         // output: the leaf whose memory it takes over; -1 for fresh memory
+  bool replaced = false;  // leaf: an output takes over its memory, as a weight's new value does
 };
 
 struct Plan {
@@ -106,8 +107,5 @@ struct Plan {
   std::shared_ptr<const void> prepared;
   int64_t prepared_bytes = 0;
 };
-
-// Whether an output takes over the leaf's memory, as the new value of an updated weight does.
-bool is_replaced(const Plan& plan, int leaf);
 
 }  // namespace mt

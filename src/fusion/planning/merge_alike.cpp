@@ -3,9 +3,14 @@
 #include "fusion/planning/merge_alike.h"
 
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
 
 namespace mt {
 namespace {
+
+constexpr int endless = std::numeric_limits<int>::max();
 
 bool alike(const MapGroup& a, const MapGroup& b) {
   if (a.program.instructions != b.program.instructions || a.program.once != b.program.once) {
@@ -23,53 +28,118 @@ bool alike(const MapGroup& a, const MapGroup& b) {
   return true;
 }
 
-bool intersects(const std::vector<int>& a, const std::vector<int>& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](int value) { return std::find(b.begin(), b.end(), value) != b.end(); });
+// Equal for groups that are alike.
+size_t hash_of(const MapGroup& group) {
+  size_t hash = group.program.instructions.size();
+  for (const Instruction& i : group.program.instructions) {
+    hash = hash * 31 + (static_cast<size_t>(i.code) << 8 | i.detail);
+  }
+  return hash;
+}
+
+// For each group the next one alike, or `endless`.
+std::vector<int> find_next_alike(const Plan& plan) {
+  std::vector<int> next(plan.groups.size(), endless);
+  std::unordered_multimap<size_t, int> first_of_kind;  // of the groups after this one
+  for (int g = static_cast<int>(plan.groups.size()) - 1; g >= 0; --g) {
+    const auto* group = std::get_if<MapGroup>(&plan.groups[g].work);
+    if (!group) continue;
+    const size_t hash = hash_of(*group);
+    auto [begin, end] = first_of_kind.equal_range(hash);
+    const auto found = std::find_if(begin, end, [&](const auto& kind) {
+      return alike(*group, std::get<MapGroup>(plan.groups[kind.second].work));
+    });
+    if (found == end) {
+      first_of_kind.emplace(hash, g);
+    } else {
+      next[g] = std::exchange(found->second, g);
+    }
+  }
+  return next;
+}
+
+// Where the work of each group goes, and which of it must stay behind it: work that reads what it
+// writes, or writes over what it reads.
+class Places {
+ public:
+  explicit Places(const Plan& plan)
+      : place_(plan.groups.size()),
+        bound_(plan.groups.size(), endless),
+        reads_(plan.groups.size()),
+        writes_(plan.groups.size()),
+        readers_(plan.buffers.size()),
+        writers_(plan.buffers.size()) {
+    for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
+      place_[g] = g;
+      buffers_read(plan.groups[g], &reads_[g]);
+      buffers_written(plan.groups[g], &writes_[g]);
+      for (int buffer : reads_[g]) readers_[buffer].push_back(g);
+      for (int buffer : writes_[g]) {
+        writers_[buffer].push_back(g);
+        // Leaves, whose memory an output takes over, are the first buffers.
+        if (const int donor = plan.buffers[buffer].donor; donor >= 0) writers_[donor].push_back(g);
+      }
+    }
+  }
+
+  // The place of the first work that must stay behind all that is at place g; to be called for one
+  // place after the other.
+  int first_behind(int g) {
+    for (int buffer : writes_[g]) bound(g, readers_[buffer]);
+    for (int buffer : reads_[g]) bound(g, writers_[buffer]);
+    return bound_[g];
+  }
+
+  // Moves all work from place g to a later one. What must stay behind it is still the same: none
+  // of it lies in between.
+  void move(int g, int later) {
+    place_[g] = later;
+    bound_[later] = std::min(bound_[later], bound_[g]);
+  }
+
+ private:
+  void bound(int g, const std::vector<int>& others) {
+    for (int other : others) {
+      const int place = place_of(other);
+      if (place > g) bound_[g] = std::min(bound_[g], place);
+    }
+  }
+  int place_of(int group) {
+    while (place_[group] != group) group = place_[group] = place_[place_[group]];
+    return group;
+  }
+
+  std::vector<int> place_, bound_;
+  std::vector<std::vector<int>> reads_, writes_;     // of each group, the buffers
+  std::vector<std::vector<int>> readers_, writers_;  // of each buffer, the groups
+};
+
+template <class T>
+void prepend(std::vector<T>* to, std::vector<T>* from) {
+  from->insert(from->end(), std::make_move_iterator(to->begin()),
+               std::make_move_iterator(to->end()));
+  to->swap(*from);
+  from->clear();
 }
 
 }  // namespace
 
 void merge_alike(Plan* plan) {
   std::vector<Group>& groups = plan->groups;
-  // Outputs that take over a leaf's memory overwrite it; the leaves are the first buffers.
-  std::vector<std::vector<int>> reads(groups.size()), writes(groups.size()), spoils(groups.size());
-  for (size_t g = 0; g < groups.size(); ++g) {
-    buffers_read(groups[g], &reads[g]);
-    buffers_written(groups[g], &writes[g]);
-    for (int buffer : writes[g]) {
-      int donor = plan->buffers[buffer].donor;
-      if (donor >= 0) spoils[g].push_back(donor);
-    }
-  }
-  std::vector<bool> gone(groups.size(), false);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    auto* earlier = std::get_if<MapGroup>(&groups[g].work);
-    if (!earlier || gone[g]) continue;
-    // Merge into the next group alike, unless a group up to there reads what this one writes
-    // or overwrites what it reads.
-    for (size_t later = g + 1; later < groups.size(); ++later) {
-      if (intersects(reads[later], writes[g]) || intersects(writes[later], reads[g]) ||
-          intersects(spoils[later], reads[g])) {
-        break;
-      }
-      auto* target = std::get_if<MapGroup>(&groups[later].work);
-      if (!target || !alike(*earlier, *target)) continue;
-      target->segments.insert(target->segments.begin(),
-                              std::make_move_iterator(earlier->segments.begin()),
-                              std::make_move_iterator(earlier->segments.end()));
-      groups[later].items.insert(groups[later].items.begin(), groups[g].items.begin(),
-                                 groups[g].items.end());
-      reads[later].insert(reads[later].end(), reads[g].begin(), reads[g].end());
-      writes[later].insert(writes[later].end(), writes[g].begin(), writes[g].end());
-      spoils[later].insert(spoils[later].end(), spoils[g].begin(), spoils[g].end());
-      gone[g] = true;
-      break;
-    }
-  }
+  const std::vector<int> next = find_next_alike(*plan);
+  Places places(*plan);
   std::vector<Group> kept;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    if (!gone[g]) kept.push_back(std::move(groups[g]));
+  for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
+    // Into the next group alike, unless something before that must stay behind this one.
+    if (places.first_behind(g) <= next[g]) {
+      kept.push_back(std::move(groups[g]));
+      continue;
+    }
+    Group& target = groups[next[g]];
+    prepend(&std::get<MapGroup>(target.work).segments,
+            &std::get<MapGroup>(groups[g].work).segments);
+    prepend(&target.items, &groups[g].items);
+    places.move(g, next[g]);
   }
   groups = std::move(kept);
 }

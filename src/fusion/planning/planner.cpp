@@ -174,42 +174,52 @@ class Planner {
 
   bool is_spare(int leaf, int g, const Buffer& output) const {
     const Node& node = *region_.leaves[leaf].node;
-    return region_.leaves[leaf].donatable && last_use_[leaf] == g && !is_replaced(plan_, leaf) &&
+    return region_.leaves[leaf].donatable && last_use_[leaf] == g &&
+           !plan_.buffers[buffer_of_leaf_[leaf]].replaced &&
            node.storage->bytes() == static_cast<size_t>(output.bytes) &&
            node.bytes() == output.bytes;
+  }
+  void take_over(int leaf, Buffer* output) {
+    output->donor = leaf;
+    plan_.buffers[buffer_of_leaf_[leaf]].replaced = true;
   }
   // Lets a call that replaces part of a leaf take over the leaf's memory.
   void donate_whole(int g, int item) {
     Buffer& output = plan_.buffers[buffer_of_item_[item]];
     const std::optional<int> before = replaced(item);
     if (!before || *before >= 0 || output.kind != BufferKind::output || output.donor >= 0) return;
-    if (is_spare(~*before, g, output)) output.donor = ~*before;
+    if (is_spare(~*before, g, output)) take_over(~*before, &output);
   }
 
   // Lets outputs take over the memory of leaves that nobody reads after this group: first of the
   // leaves that they replace, so that state stays where it is from run to run.
   void donate(int g, FusedProgram* fused) {
-    donate(g, fused, [](const Leaf& leaf, int item) { return leaf.successor == item; });
-    donate(g, fused, [](const Leaf&, int) { return true; });
+    std::vector<int> leaves;  // that the group reads, in order
+    for (const Memory& memory : fused->segments[0].memory) {
+      if (memory.buffer < 0 || plan_.buffers[memory.buffer].kind != BufferKind::leaf) continue;
+      leaves.push_back(plan_.buffers[memory.buffer].index);
+    }
+    std::sort(leaves.begin(), leaves.end());
+    donate(g, fused, leaves, [](const Leaf& leaf, int item) { return leaf.successor == item; });
+    donate(g, fused, leaves, [](const Leaf&, int) { return true; });
   }
 
   template <class Suits>
-  void donate(int g, FusedProgram* fused, Suits suits) {
+  void donate(int g, FusedProgram* fused, const std::vector<int>& leaves, Suits suits) {
     Segment& segment = fused->segments[0];
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
       if (store.row || store.buffer < 0 || !is_stored_to(fused->program, s)) continue;
       Buffer& output = plan_.buffers[store.buffer];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
-      for (size_t l = 0; l < region_.leaves.size(); ++l) {
-        if (!suits(region_.leaves[l], output.index) || !is_spare(static_cast<int>(l), g, output) ||
-            is_factor(g, static_cast<int>(l)) ||
+      for (int l : leaves) {
+        if (!suits(region_.leaves[l], output.index) || !is_spare(l, g, output) || is_factor(g, l) ||
             size_of(region_.leaves[l].node->dtype) != size_of(store.dtype)) {
           continue;
         }
         int load = single_load(segment, buffer_of_leaf_[l]);
         if (load < 0 || !may_alias(fused->program, static_cast<int>(s), load)) continue;
-        output.donor = static_cast<int>(l);
+        take_over(l, &output);
         break;
       }
     }

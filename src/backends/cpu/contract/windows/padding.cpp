@@ -47,7 +47,7 @@ int padding_group(const Plan& plan, int contraction, int buffer) {
 // Whether what the padding reads is still there when the contraction runs.
 bool stays(const Plan& plan, int padding, int contraction, int source) {
   const Buffer& kept = plan.buffers[source];
-  bool result = kept.kind != BufferKind::leaf || !is_replaced(plan, kept.index);
+  bool result = !kept.replaced;
   for (int g = padding + 1; g <= contraction; ++g) {
     for (int used : buffers_of(plan.groups[g])) {
       if (used != source && overlap(kept, plan.buffers[used])) result = false;
