@@ -29,6 +29,7 @@ Evaluator& evaluator() {
 // The caller holds the window's lock.
 inline void evaluate_in(Window& window, const Tensor* tensors, size_t count, Thread& thread) {
   if (window.tracing) fail(Code::trace, "a value is asked for while another thread traces it");
+  window.forget_cut();
   evaluator().evaluate(window, tensors, count, thread);
 }
 

@@ -27,6 +27,7 @@ namespace {
 // the same program always makes the same plans.
 constexpr int64_t node_budget = 4096;
 constexpr int64_t byte_budget = int64_t{1} << 29;
+constexpr int64_t least_part = node_budget / 4 * 3;  // of a sequence that is cut again
 
 // Whether a product is larger than each operand, so that a sum may be computed without forming it.
 bool outgrows_operands(const Node& node) {
@@ -76,8 +77,38 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
   if (nan_check()) check_nan(tensor, inputs);
 }
 
+// A number for the operators and sizes of the nodes that were recorded last; not 0.
+uint64_t recorded_last(const Window& window) {
+  constexpr int most = 24;
+  uint64_t number = 1;
+  int count = 0;
+  for (const Node* node = window.last(); node && count < most; node = node->previous, ++count) {
+    number ^= reinterpret_cast<uintptr_t>(node->op) + static_cast<uint64_t>(node->bytes());
+    number *= 0x9E3779B97F4A7C15u;
+    number ^= number >> 29;
+  }
+  return number | 1;
+}
+
+// A long sequence, as of a recurrent network's positions, is cut each time where the first cut was
+// in what it repeats, so that all parts have one plan.
+[[gnu::noinline]] bool is_cut_here(Window& window, Thread& thread) {
+  if (window.count_since_cut() > node_budget) return true;
+  OwnerLock::Hold hold(window.lock, &thread);
+  return window.cut() != 0 && window.cut() == recorded_last(window);
+}
+inline bool is_full(Window& window, Thread& thread) {
+  if (window.costly_bytes() > byte_budget) return true;
+  return window.count_since_cut() > least_part && is_cut_here(window, thread);
+}
+
 // What does not fit in memory stays pending: whoever asks for it gets the error.
-[[gnu::noinline]] void evaluate_pending(const Window& window) {
+[[gnu::noinline]] void evaluate_pending(Window& window, Thread& thread) {
+  uint64_t last;
+  {
+    OwnerLock::Hold hold(window.lock, &thread);
+    last = recorded_last(window);
+  }
   try {
     flush();
     // Cheap values that are held keep their recipes; too many of them are computed after all.
@@ -85,6 +116,8 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
   } catch (const Error& error) {
     if (error.code() != Code::memory) throw;
   }
+  OwnerLock::Hold hold(window.lock, &thread);
+  window.cut_here(last);
 }
 
 // Puts a node on the tapes that record, and, if it is pending, into the thread's window.
@@ -96,7 +129,7 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
     return append_and_evaluate(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
-  if (window.count() > node_budget || window.costly_bytes() > byte_budget) evaluate_pending(window);
+  if (is_full(window, thread)) evaluate_pending(window, thread);
 }
 
 inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device,

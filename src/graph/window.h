@@ -34,6 +34,8 @@ class Window {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   int64_t count() const { return count_.load(std::memory_order_relaxed); }
+  // How many of them were recorded since cut_here() was called; less, if older ones were dropped.
+  int64_t count_since_cut() const { return count() - old_.load(std::memory_order_relaxed); }
   // The bytes of pending values that may be stored.
   int64_t costly_bytes() const { return costly_bytes_.load(std::memory_order_relaxed); }
 
@@ -42,6 +44,15 @@ class Window {
   std::vector<Tape*> tapes;
   // How many of them record now.
   Relaxed<size_t> recording_tapes = 0;
+  // A long sequence of nodes is evaluated in parts (record.cpp): what was recorded last before the
+  // cut between two parts, as a number; 0 if a value has been asked for since. The caller of these
+  // holds the lock.
+  void cut_here(uint64_t after) {
+    cut_ = after;
+    old_.store(count(), std::memory_order_relaxed);
+  }
+  uint64_t cut() const { return cut_; }
+  void forget_cut() { cut_ = 0; }
   // A trace is recording here, so nothing may be computed; guarded by the lock.
   bool tracing = false;
 
@@ -52,8 +63,10 @@ class Window {
 
   Node* first_ = nullptr;
   Node* last_ = nullptr;
+  uint64_t cut_ = 0;
   // Written under the lock, and read without it, to see whether a budget has been passed.
   std::atomic<int64_t> count_{0};
+  std::atomic<int64_t> old_{0};  // at most count_
   std::atomic<int64_t> costly_bytes_{0};
 };
 
@@ -84,6 +97,7 @@ inline void Window::unlink(Node* node) {
   (node->next ? node->next->previous : last_) = node->previous;
   node->previous = node->next = nullptr;
   count(node, -1);
+  if (count_since_cut() < 0) old_.store(count(), std::memory_order_relaxed);
 }
 
 inline void Window::remove(Node* node) {

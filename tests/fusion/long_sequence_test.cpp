@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sequence too long for one window is computed in parts that have few plans between them.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "autodiff/backward.h"
+#include "fusion/profile.h"
+#include "fusion/support.h"
+#include "fusion/training.h"
+
+namespace mt::testing {
+namespace {
+
+// The sum of a recurrent network's states, of 11 operators a position.
+Tensor sum_of_states(const Tensor& weight, int64_t positions, int64_t batch = 2) {
+  Tensor h = full({batch, 4}, 0.5, Dtype::float32, find_device("cpu"));
+  Tensor all = full({batch, 4}, 0, Dtype::float32, find_device("cpu"));
+  for (int64_t t = 0; t < positions; ++t) {
+    Tensor z = matmul(h, weight);
+    Tensor gate = sigmoid(z + 0.5);
+    h = gate * h + (1.0 - gate) * tanh(z * 2.0) + h * 0.125;
+    all = all + h;
+  }
+  return sum(all);
+}
+
+int64_t plans_made_in(const std::function<void()>& work) {
+  Profile profile;
+  work();
+  profile.stop();
+  for (const Profile::Kind& kind : profile.kinds()) {
+    if (kind.name == "planning") return kind.runs;
+  }
+  return 0;
+}
+
+TEST(LongSequence, HasFewPlans) {
+  install_fusing_evaluator();
+  Tensor weight = parameter({4, 4}, 7);
+  Value deferred, eager;
+  const auto run = [&] { deferred = value_of(sum_of_states(weight, 6000)); };
+  EXPECT_LE(plans_made_in(run), 8);
+  EXPECT_EQ(plans_made_in(run), 0) << "the parts are the same each time";
+  set_eager_mode(true);
+  eager = value_of(sum_of_states(weight, 6000));
+  set_eager_mode(false);
+  EXPECT_EQ(deferred, eager);
+}
+
+TEST(LongSequence, HasFewPlansForItsGradient) {
+  install_fusing_evaluator();
+  Tensor weight = parameter({4, 4}, 7);
+  const auto run = [&] {
+    weight->variable->gradient.set(nullptr);
+    backward(sum_of_states(weight, 3000, 3), nullptr, false);
+    evaluate(weight->variable->gradient.get());
+  };
+  EXPECT_LE(plans_made_in(run), 16);
+}
+
+// A value that is asked for begins a new sequence, which is not cut before it is too long.
+TEST(LongSequence, BeginsAnewWithEachValue) {
+  install_fusing_evaluator();
+  Tensor weight = parameter({4, 4}, 7);
+  value_of(sum_of_states(weight, 1000, 5));
+  const auto run = [&] { value_of(sum_of_states(weight, 330, 5)); };
+  EXPECT_EQ(plans_made_in(run), 1);
+}
+
+}  // namespace
+}  // namespace mt::testing
