@@ -142,13 +142,14 @@ struct PaddedEntries {
 PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGroup& group,
                                              int index) {
   PreparedContractGroup ready;
-  ready.padding = find_padding(plan, index);
-  const bool pads = ready.padding.group >= 0 && !ready.padding.read_around;
+  const Padding padding = find_padding(plan, index);
+  const bool pads = padding.group >= 0 && !padding.read_around;
   EntryParts parts;
-  if (pads) parts = parts_of_entry(plan, ready.padding);
+  if (pads) parts = parts_of_entry(plan, padding);
+  if (padding.group >= 0) ready.padding = std::make_unique<const Padding>(padding);
   ready.passing = memory_that_passes(group);
   ready.contraction = std::make_unique<PreparedContraction>(
-      of_entries(group.contraction, ready.padding), thread_count(),
+      of_entries(group.contraction, padding), thread_count(),
       Surroundings{pads ? &parts : nullptr, ready.passing >= 0, replaces_b(plan, group)});
   ready.in_tiles = finishes_tiles(group);
   if (group.epilogue) {
@@ -157,30 +158,46 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
   }
   const TurnedTiles tiles = ready.contraction->turned_tiles();
   if (tiles.kind != TurnedTiles::none && ready.in_tiles) {
-    ready.turned = turned_epilogue(group, tiles);
+    if (auto turned = turned_epilogue(group, tiles)) {
+      ready.turned = std::make_unique<const TurnedEpilogue>(std::move(*turned));
+    }
   }
   return ready;
 }
 
-void run_contract_group(const Plan& plan, const ContractGroup& group,
-                        const PreparedContractGroup& prepared, void* const* buffers,
-                        const Immediates* immediates, char* scratch) {
-  const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
-  EntrySource making{PaddedEntries::make, PaddedEntries::find, PaddedEntries::make_terms, &entries,
-                     bool{prepared.padding.lines}};
-  const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
-  if (source) making.fill = entries.fill();
-  PaddedImages images;
-  if (prepared.padding.read_around) {
-    images = padded_images(plan, prepared.padding, buffers);
-    making.images = &images;
-    making.make_all = PaddedEntries::make_all;
-  }
+namespace {
+
+void multiply(const Plan& plan, const ContractGroup& group, const PreparedContractGroup& prepared,
+              void* const* buffers, const Immediates* immediates, char* scratch,
+              const Epilogue* epilogue) {
   const void* a = element(buffers, group.a);
   const void* b = element(buffers, group.b);
   void* out = buffers[group.output.buffer];
+  if (!prepared.padding) {
+    prepared.contraction->run(a, b, out, scratch, epilogue);
+    return;
+  }
+  const Padding& padding = *prepared.padding;
+  const PaddedEntries entries{plan, padding, buffers, immediates};
+  EntrySource source{PaddedEntries::make, PaddedEntries::find, PaddedEntries::make_terms, &entries,
+                     bool{padding.lines}};
+  source.fill = entries.fill();
+  PaddedImages images;
+  if (padding.read_around) {
+    images = padded_images(plan, padding, buffers);
+    source.images = &images;
+    source.make_all = PaddedEntries::make_all;
+  }
+  prepared.contraction->run(a, b, out, scratch, epilogue, &source);
+}
+
+}  // namespace
+
+void run_contract_group(const Plan& plan, const ContractGroup& group,
+                        const PreparedContractGroup& prepared, void* const* buffers,
+                        const Immediates* immediates, char* scratch) {
   if (!prepared.in_tiles) {
-    prepared.contraction->run(a, b, out, scratch, nullptr, source);
+    multiply(plan, group, prepared, buffers, immediates, scratch, nullptr);
     if (group.epilogue) {
       run_program(prepared.epilogue, *group.epilogue, buffers, immediates, scratch);
     }
@@ -194,10 +211,10 @@ void run_contract_group(const Plan& plan, const ContractGroup& group,
                        size_of_group(group.contraction.m),
                        size_of_group(group.contraction.n),
                        prepared.passing,
-                       prepared.turned ? &*prepared.turned : nullptr};
+                       prepared.turned.get()};
   Epilogue epilogue{TileEpilogue::run, &context};
   if (prepared.turned) epilogue.run_turned = TileEpilogue::run_turned;
-  prepared.contraction->run(a, b, out, scratch, &epilogue, source);
+  multiply(plan, group, prepared, buffers, immediates, scratch, &epilogue);
 }
 
 }  // namespace mt::cpu

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/windows/padding.h"
@@ -15,11 +14,11 @@ namespace mt::cpu {
 
 struct PreparedContractGroup {
   std::unique_ptr<PreparedContraction> contraction;
-  Padding padding;
+  std::unique_ptr<const Padding> padding;  // if it makes any
   PreparedProgram epilogue;
   bool in_tiles = false;  // the epilogue runs on each tile; else over the whole result
   int passing = -1;  // the epilogue's memory for the product, whose rows may lie anywhere; -1: none
-  std::optional<TurnedEpilogue> turned;  // runs instead of the epilogue
+  std::unique_ptr<const TurnedEpilogue> turned;  // runs instead of the epilogue, if there is one
 };
 
 // Prepares `group`, which is group `index` of the plan.

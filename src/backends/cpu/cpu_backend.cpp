@@ -33,23 +33,26 @@ struct PreparedCall {
 // Nothing runs: the group that reads the result generates the parts that it needs.
 struct MadeByReader {};
 
-// What the backend prepares for a group.
-using PreparedGroup = std::variant<PreparedProgram, PreparedReduction, PreparedContractGroup,
-                                   PreparedCall, MadeByReader>;
+// What the backend prepares for a group. Plans have thousands, each as large as its kind.
+template <class T>
+using Pointer = std::unique_ptr<const T>;
+using PreparedGroup = std::variant<Pointer<PreparedProgram>, Pointer<PreparedReduction>,
+                                   Pointer<PreparedContractGroup>, PreparedCall, MadeByReader>;
 struct PreparedPlan {
   std::vector<PreparedGroup> groups;
 };
 
-// Bytes of variable size that a prepared group holds besides the object itself.
+// Bytes that a prepared group holds besides the object itself.
 size_t bytes_beside(const PreparedProgram& program) {
   return program.steps.size() * sizeof(Step) + program.slots.size() * sizeof(int64_t);
 }
 size_t bytes_beside(const PreparedReduction& reduction) { return bytes_beside(reduction.elements); }
 size_t bytes_beside(const PreparedContractGroup& group) {
-  return bytes_beside(group.epilogue) + (group.turned ? bytes_beside(group.turned->program) : 0) +
-         static_cast<size_t>(group.contraction->bytes());
+  size_t bytes = bytes_beside(group.epilogue) + static_cast<size_t>(group.contraction->bytes());
+  if (group.padding) bytes += sizeof(Padding);
+  if (group.turned) bytes += sizeof(TurnedEpilogue) + bytes_beside(group.turned->program);
+  return bytes;
 }
-size_t bytes_beside(const PreparedCall&) { return 0; }
 
 int64_t arguments_end(const CallGroup& call) { return round_up(argument_bytes(call), cache_line); }
 
@@ -61,15 +64,18 @@ struct GroupRun {
   const Immediates* immediates;
   char* scratch;
 
+  template <class T>
+  const T& get() const {
+    return *std::get<Pointer<T>>(prepared);
+  }
   void operator()(const FusedProgram& group) const {
-    run_program(std::get<PreparedProgram>(prepared), group, buffers, immediates, scratch);
+    run_program(get<PreparedProgram>(), group, buffers, immediates, scratch);
   }
   void operator()(const ReduceGroup& group) const {
-    run_reduction(group, std::get<PreparedReduction>(prepared), buffers, immediates, scratch);
+    run_reduction(group, get<PreparedReduction>(), buffers, immediates, scratch);
   }
   void operator()(const ContractGroup& group) const {
-    run_contract_group(plan, group, std::get<PreparedContractGroup>(prepared), buffers, immediates,
-                       scratch);
+    run_contract_group(plan, group, get<PreparedContractGroup>(), buffers, immediates, scratch);
   }
   void operator()(const CallGroup& group) const {
     const auto& [kernel, threads] = std::get<PreparedCall>(prepared);
@@ -109,7 +115,7 @@ class Preparation {
   void prepare(const ContractGroup& group) {
     PreparedContractGroup ready =
         prepare_contract_group(*plan_, group, static_cast<int>(prepared_->groups.size()));
-    if (ready.padding.group >= 0) prepared_->groups[ready.padding.group] = MadeByReader();
+    if (ready.padding) prepared_->groups[ready.padding->group] = MadeByReader();
     auto scratch = static_cast<int64_t>(ready.contraction->scratch());
     if (group.epilogue && !ready.in_tiles) {
       scratch = std::max(scratch, scratch_of(ready.epilogue, *group.epilogue));
@@ -120,13 +126,17 @@ class Preparation {
     const PreparedCall ready{find_call_kernel(*group.op), thread_count()};
     int64_t scratch = arguments_end(group);
     if (ready.kernel.scratch) scratch += ready.kernel.scratch(group, ready.threads);
-    add(ready, scratch);
+    add(ready, scratch, 0);
   }
 
   template <class T>
   void add(T ready, int64_t scratch) {
+    const size_t bytes = sizeof(T) + bytes_beside(ready);
+    add(std::make_unique<const T>(std::move(ready)), scratch, bytes);
+  }
+  void add(PreparedGroup ready, int64_t scratch, size_t bytes) {
     plan_->scratch_bytes = std::max(plan_->scratch_bytes, scratch);
-    plan_->prepared_bytes += static_cast<int64_t>(sizeof(PreparedGroup) + bytes_beside(ready));
+    plan_->prepared_bytes += static_cast<int64_t>(sizeof(PreparedGroup) + bytes);
     prepared_->groups.push_back(std::move(ready));
   }
 
@@ -134,14 +144,15 @@ class Preparation {
   void share_scratch() {
     size_t part = 0;
     for (const PreparedGroup& group : prepared_->groups) {
-      const auto* ready = std::get_if<PreparedContractGroup>(&group);
-      if (ready) part = std::max(part, ready->contraction->thread_scratch());
+      const auto* ready = std::get_if<Pointer<PreparedContractGroup>>(&group);
+      if (ready) part = std::max(part, (*ready)->contraction->thread_scratch());
     }
     for (const PreparedGroup& group : prepared_->groups) {
-      const auto* ready = std::get_if<PreparedContractGroup>(&group);
+      const auto* ready = std::get_if<Pointer<PreparedContractGroup>>(&group);
       if (!ready) continue;
-      ready->contraction->extend_thread_scratch(part);
-      const auto scratch = static_cast<int64_t>(ready->contraction->scratch());
+      PreparedContraction& contraction = *(*ready)->contraction;
+      contraction.extend_thread_scratch(part);
+      const auto scratch = static_cast<int64_t>(contraction.scratch());
       plan_->scratch_bytes = std::max(plan_->scratch_bytes, scratch);
     }
   }
