@@ -50,46 +50,61 @@ PlanCache& PlanCache::instance() {
 PlanCache::Position PlanCache::locate(const std::vector<uint64_t>& key, uint64_t hash) {
   auto [begin, end] = index_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (it->second->key == key) return it->second;
+    if (entries_[it->second].key == key) return it;
   }
-  return entries_.end();
+  return index_.end();
+}
+
+PlanCache::Position PlanCache::position_of(size_t entry) {
+  Position at = index_.find(entries_[entry].hash);
+  while (at->second != entry) ++at;
+  return at;
 }
 
 std::shared_ptr<const Plan> PlanCache::find(const std::vector<uint64_t>& key) {
   std::lock_guard lock(mutex_);
   // Most often the plan that ran last, which takes no hash to find.
-  const bool again = !entries_.empty() && entries_.front().key == key;
-  Position found = again ? entries_.begin() : locate(key, hash_of(key));
-  if (found == entries_.end()) return nullptr;
-  if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
-  return found->plan;
+  const bool again = !entries_.empty() && entries_[last_].key == key;
+  if (!again) {
+    const Position found = locate(key, hash_of(key));
+    if (found == index_.end()) return nullptr;
+    last_ = found->second;
+  }
+  return entries_[last_].plan;
 }
 
 void PlanCache::insert(const std::vector<uint64_t>& key, std::shared_ptr<const Plan> plan) {
   uint64_t hash = hash_of(key);
   std::lock_guard lock(mutex_);
-  if (locate(key, hash) != entries_.end()) return;  // another thread was faster
+  if (locate(key, hash) != index_.end()) return;  // another thread was faster
   int64_t bytes = static_cast<int64_t>(key.size() * sizeof(uint64_t)) + size_of_plan(*plan);
-  entries_.push_front({key, hash, bytes, std::move(plan)});
+  entries_.push_back({key, hash, bytes, std::move(plan)});
   try {
-    index_.emplace(hash, entries_.begin());
+    index_.emplace(hash, entries_.size() - 1);
   } catch (...) {
-    entries_.pop_front();
+    entries_.pop_back();
     throw;
   }
+  last_ = entries_.size() - 1;
   bytes_ += bytes;
-  while (bytes_ > byte_cap && entries_.size() > 1) {
-    Position oldest = std::prev(entries_.end());
-    auto [begin, end] = index_.equal_range(oldest->hash);
-    for (auto it = begin; it != end; ++it) {
-      if (it->second == oldest) {
-        index_.erase(it);
-        break;
-      }
-    }
-    bytes_ -= oldest->bytes;
-    entries_.erase(oldest);
+  while (bytes_ > byte_cap && entries_.size() > 1) drop_any_but_last();
+}
+
+// Any, not the one used longest ago: of steps that together need a little more than there is room
+// for, one after another, that would be the next to be used, and none would ever be found.
+void PlanCache::drop_any_but_last() {
+  random_ = mixed(random_, entries_.size());
+  size_t dropped = random_ % (entries_.size() - 1);
+  if (dropped >= last_) ++dropped;
+  const size_t moved = entries_.size() - 1;
+  bytes_ -= entries_[dropped].bytes;
+  index_.erase(position_of(dropped));
+  if (dropped != moved) {
+    position_of(moved)->second = dropped;
+    entries_[dropped] = std::move(entries_[moved]);
+    if (last_ == moved) last_ = dropped;
   }
+  entries_.pop_back();
 }
 
 void PlanCache::clear() {
@@ -97,6 +112,7 @@ void PlanCache::clear() {
   entries_.clear();
   index_.clear();
   bytes_ = 0;
+  last_ = 0;
 }
 
 }  // namespace mt

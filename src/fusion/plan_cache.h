@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -28,14 +27,18 @@ class PlanCache {
     int64_t bytes;
     std::shared_ptr<const Plan> plan;
   };
-  using Position = std::list<Entry>::iterator;
+  using Position = std::unordered_multimap<uint64_t, size_t>::iterator;  // in index_
 
   Position locate(const std::vector<uint64_t>& key, uint64_t hash);
+  Position position_of(size_t entry);
+  void drop_any_but_last();
 
   std::mutex mutex_;
-  std::list<Entry> entries_;  // most recently used first
-  std::unordered_multimap<uint64_t, Position> index_;
+  std::vector<Entry> entries_;
+  std::unordered_multimap<uint64_t, size_t> index_;  // of entries, by hash
+  size_t last_ = 0;                                  // the entry found or added last
   int64_t bytes_ = 0;
+  uint64_t random_ = 1;
 };
 
 }  // namespace mt
