@@ -184,10 +184,17 @@ class Tensor {
   /// All elements, row-major, converted to T.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<size_t>(size()));
+    const auto count = static_cast<size_t>(size());
     Tensor converted = own(mt_astype(handle_, static_cast<mt_dtype>(dtype_of<T>())));
-    check(mt_copy_to_host(converted.handle_, values.data(), values.size() * sizeof(T)));
-    return values;
+    if constexpr (std::same_as<T, bool>) {  // whose vector has bits
+      const auto values = std::make_unique<bool[]>(count);
+      check(mt_copy_to_host(converted.handle_, values.get(), count));
+      return std::vector<bool>(values.get(), values.get() + count);
+    } else {
+      std::vector<T> values(count);
+      check(mt_copy_to_host(converted.handle_, values.data(), count * sizeof(T)));
+      return values;
+    }
   }
   std::string to_string() const { return detail::take_string(mt_to_string(handle_)); }
 
@@ -352,6 +359,11 @@ Tensor tensor(std::span<T, n> values, Dims shape, const Device& device = {}) {
 template <Contiguous Range>
 Tensor tensor(const Range& values, Dims shape, const Device& device = {}) {
   return tensor(std::span(values), shape, device);
+}
+inline Tensor tensor(const std::vector<bool>& values, Dims shape, const Device& device = {}) {
+  const auto bytes = std::make_unique<bool[]>(values.size());
+  std::copy(values.begin(), values.end(), bytes.get());
+  return tensor(std::span<const bool>(bytes.get(), values.size()), shape, device);
 }
 /// A tensor of one dimension: tensor({1.0f, 2.0f}).
 template <class T>

@@ -34,6 +34,18 @@ TEST(Tensor, IsMadeFromNumbersAndRead) {
   EXPECT_EQ(text.str(), tensor({1.5f}).to_string());
 }
 
+TEST(Tensor, IsMadeFromBooleansAndReadAsSuch) {
+  const std::vector<bool> values = {true, false, true, true};
+  Tensor x = tensor(values, {2, 2});
+  EXPECT_EQ(x.dtype(), boolean);
+  EXPECT_EQ(x.to_vector<bool>(), values);
+  EXPECT_EQ((tensor({0.5f, -1.0f, 0.0f}) > 0).to_vector<bool>(),
+            (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(tensor({2, 0}).to_vector<bool>(), (std::vector<bool>{true, false}));
+  EXPECT_TRUE(zeros({0, 3}, boolean).to_vector<bool>().empty());
+  EXPECT_THROW(tensor(values, {3}), Error);
+}
+
 TEST(Tensor, OperatorsTakeTensorsAndNumbers) {
   Tensor x = tensor({1.0f, 2.0f});
   EXPECT_EQ(numbers(2 * x + 1), (std::vector<float>{3, 5}));
