@@ -12,6 +12,33 @@
 namespace mt {
 namespace {
 
+bool is_released(const Leaf& leaf) { return leaf.node->references() == leaf.released; }
+// Whether a leaf that is released can give its whole storage away, but for others that use it.
+bool is_free(const Leaf& leaf) {
+  const Node& node = *leaf.node;
+  return is_released(leaf) && covers_storage(node) && is_contiguous(node.shape, node.strides);
+}
+
+// Finds those whose storage only views use that are released as well, such as the row of a matrix
+// from which its next row is made.
+[[gnu::noinline]] void find_donatable_with_views(Region* region) {
+  // For each storage, how many leaves in it are released; then ~ the leaf that gives it away.
+  PointerIndex index;
+  const auto of = [&](const Leaf& leaf) -> int64_t& {
+    return index.find_or_add(leaf.node->storage.get(), 0).entry->number;
+  };
+  for (const Leaf& leaf : region->leaves) of(leaf) += is_released(leaf);
+  for (size_t l = 0; l < region->leaves.size(); ++l) {
+    Leaf& leaf = region->leaves[l];
+    if (!is_free(leaf) || of(leaf) != leaf.node->storage->references()) continue;
+    leaf.donatable = true;
+    of(leaf) = ~static_cast<int64_t>(l);
+  }
+  for (Leaf& leaf : region->leaves) {
+    if (of(leaf) < 0 && !leaf.donatable) leaf.within = static_cast<int>(~of(leaf));
+  }
+}
+
 // A leaf's memory is free to take when only the releasing items of this region refer to it.
 void find_donatable(Region* region) {
   if (can_fail(*region)) return;
@@ -21,11 +48,13 @@ void find_donatable(Region* region) {
       if (edge.value < 0) ++region->leaves[~edge.value].released;
     }
   }
+  bool some_share = false;
   for (Leaf& leaf : region->leaves) {
-    const Node& node = *leaf.node;
-    leaf.donatable = node.references() == leaf.released && has_storage_alone(node) &&
-                     is_contiguous(node.shape, node.strides);
+    const bool free = is_free(leaf), alone = leaf.node->storage->references() == 1;
+    leaf.donatable = free && alone;
+    some_share |= free && !alone;
   }
+  if (some_share) find_donatable_with_views(region);
 }
 
 }  // namespace
@@ -144,7 +173,7 @@ void write_key(const Region& region, std::vector<uint64_t>* key) {
     bool contiguous = is_contiguous(leaf.node->shape, leaf.node->strides);
     words.put(static_cast<uint64_t>(leaf.node->dtype) << 8 |
               static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
-              (leaf.donatable ? 1u : 0u));
+              (leaf.donatable ? 1u : 0u) | static_cast<uint64_t>(leaf.within + 1) << 32);
     words.put(leaf.node->shape);
     if (!contiguous) words.put(leaf.node->strides);
   }

@@ -28,11 +28,15 @@ struct Item {
   bool releases;  // lets go of its inputs once the evaluation is done
 };
 
-// Whether the node covers all of a storage that is ours and that no other node uses.
-inline bool has_storage_alone(const Node& node) {
+// Whether the node covers all of a storage that is ours.
+inline bool covers_storage(const Node& node) {
   const Storage& storage = *node.storage;
-  return storage.unique() && !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
+  return !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
          storage.bytes() == static_cast<size_t>(node.bytes());
+}
+// ... and that no other node uses.
+inline bool has_storage_alone(const Node& node) {
+  return node.storage->references() == 1 && covers_storage(node);
 }
 
 struct Leaf {
@@ -40,6 +44,10 @@ struct Leaf {
   bool donatable;      // nobody will read its memory after this evaluation
   int successor = -1;  // the item that takes its place in lasting state, if known
   int released = 0;    // references to it that the items let go of
+  int within = -1;     // the donatable leaf of which it is a view
+
+  // Whether its memory may be overwritten once all have read it.
+  bool may_vanish() const { return donatable || within >= 0; }
 };
 
 struct Region {

@@ -95,6 +95,7 @@ struct Buffer {
   int64_t offset = 0;     // in the arena
   int donor = -1;         // output: the leaf whose memory it takes over; -1 for fresh memory
   bool replaced = false;  // leaf: an output takes over its memory, as a weight's new value does
+  int within = -1;        // leaf: another one, of which it is a view and which may be replaced
 };
 
 struct Plan {

@@ -32,7 +32,7 @@ class Storage {
   size_t bytes() const { return bytes_; }
   Device& device() const { return *device_; }
   bool borrowed() const { return borrowed_; }
-  bool unique() const { return references_.load(std::memory_order_acquire) == 1; }
+  int32_t references() const { return references_.load(std::memory_order_acquire); }
 
   // While exported (mapped, or held by another library), the memory must not be donated.
   void pin() { pins_.fetch_add(1); }

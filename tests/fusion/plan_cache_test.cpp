@@ -50,8 +50,8 @@ TEST(PlanCache, KeepsSomeOfTooManyPlans) {
     made.push_back(plan);
     cache.insert(key, plan);
     ASSERT_EQ(cache.find(key), plan);
-    const auto kept = std::count_if(made.begin(), made.end(),
-                                    [](const auto& each) { return !each.expired(); });
+    const auto kept =
+        std::count_if(made.begin(), made.end(), [](const auto& each) { return !each.expired(); });
     ASSERT_LE(kept * size, room);
   }
   EXPECT_GT(found, static_cast<int>(count * rounds / 4));

@@ -85,7 +85,7 @@ class Search {
     return true;
   }
   bool stays(int value, int reader, int last) const {
-    if (value < 0) return !region_.leaf(value).donatable;
+    if (value < 0) return !region_.leaf(value).may_vanish();
     if (group_of(value) < 0) return false;
     auto uses = readers_.of(value);
     return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {

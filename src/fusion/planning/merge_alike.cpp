@@ -80,6 +80,10 @@ class Places {
         if (const int donor = plan.buffers[buffer].donor; donor >= 0) writers_[donor].push_back(g);
       }
     }
+    for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer) {
+      const int within = plan.buffers[buffer].within;
+      if (within >= 0) writers_[buffer] = writers_[within];
+    }
   }
 
   // The place of the first work that must stay behind all that is at place g; to be called for one

@@ -31,6 +31,7 @@ BufferOf add_leaves(const Region& region, Plan* plan) {
     const int l = static_cast<int>(buffers.size());
     buffers.push_back(l);
     plan->buffers.push_back({BufferKind::leaf, l, leaf.node->bytes()});
+    plan->buffers.back().within = leaf.within;
   }
   return buffers;
 }
@@ -87,6 +88,12 @@ class Planner {
         last_read_[edge.value] = std::max(last_read_[edge.value], later ? endless : group);
         if (group_of(edge.value) != group) read_outside_[edge.value] = true;
       }
+    }
+    last_use_of_views_.assign(region_.leaves.size(), -1);
+    for (size_t l = 0; l < region_.leaves.size(); ++l) {
+      if (region_.leaves[l].within < 0) continue;
+      int& last = last_use_of_views_[region_.leaves[l].within];
+      last = std::max(last, last_use_[l]);
     }
   }
 
@@ -174,7 +181,7 @@ class Planner {
 
   bool is_spare(int leaf, int g, const Buffer& output) const {
     const Node& node = *region_.leaves[leaf].node;
-    return region_.leaves[leaf].donatable && last_use_[leaf] == g &&
+    return region_.leaves[leaf].donatable && last_use_[leaf] == g && last_use_of_views_[leaf] < g &&
            !plan_.buffers[buffer_of_leaf_[leaf]].replaced &&
            node.storage->bytes() == static_cast<size_t>(output.bytes) &&
            node.bytes() == output.bytes;
@@ -182,6 +189,10 @@ class Planner {
   void take_over(int leaf, Buffer* output) {
     output->donor = leaf;
     plan_.buffers[buffer_of_leaf_[leaf]].replaced = true;
+    if (last_use_of_views_[leaf] < 0) return;
+    for (size_t l = 0; l < region_.leaves.size(); ++l) {
+      if (region_.leaves[l].within == leaf) plan_.buffers[buffer_of_leaf_[l]].replaced = true;
+    }
   }
   // Lets a call that replaces part of a leaf take over the leaf's memory.
   void donate_whole(int g, int item) {
@@ -261,9 +272,10 @@ class Planner {
   const Grouping& grouping_;
   BufferOf buffer_of_leaf_, buffer_of_item_;
   static constexpr int endless = std::numeric_limits<int>::max();
-  std::vector<int> last_use_;       // the last group that reads each leaf
-  std::vector<int> last_read_;      // the last group that reads each item
-  std::vector<bool> read_outside_;  // items read by a group other than their own
+  std::vector<int> last_use_;           // the last group that reads each leaf
+  std::vector<int> last_use_of_views_;  // ... or views of it, which are leaves themselves
+  std::vector<int> last_read_;          // the last group that reads each item
+  std::vector<bool> read_outside_;      // items read by a group other than their own
   Plan plan_;
 };
 

@@ -100,7 +100,7 @@ class PeakSearch {
   int stays_until(int i, int value) const {
     const int end = static_cast<int>(grouping_.groups.size());
     if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
-    if (value < 0) return region_.leaf(value).donatable ? -1 : end;
+    if (value < 0) return region_.leaf(value).may_vanish() ? -1 : end;
     if (group_of(value) < 0 || item(value).stored) return end;
     return before_[value] < 0 ? last_[value] : -1;
   }
