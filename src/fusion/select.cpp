@@ -24,18 +24,19 @@ bool is_single_number(const Node& node) {
   return node.op->kind == OpKind::elementwise && !node.base && element_count(node.shape) == 1;
 }
 
-// Marks the nodes that something will still refer to after this evaluation, consumers first.
-void mark_survivors(Window& window) {
+// Marks the nodes that something will still refer to after this evaluation, consumers first; and,
+// if asked to, those of them that are worth storing.
+void mark_survivors(Window& window, bool store) {
   for (Node* node = window.last(); node; node = node->previous) {
     Node* base = base_of(node);
     if (node->state_slots.load(std::memory_order_relaxed) > 0) {
-      if (!base->ready()) base->mark |= mark::stored;
+      if (store && !base->ready()) base->mark |= mark::stored;
       node->mark |= mark::survives;
     }
     if (node->references() > node->pending_uses) node->mark |= mark::survives;
     if (!(node->mark & mark::survives)) continue;
     if (!base->ready()) base->mark |= mark::survives;
-    if (!is_cheap(*node->op) || is_single_number(*node)) node->mark |= mark::stored;
+    if (store && (!is_cheap(*node->op) || is_single_number(*node))) node->mark |= mark::stored;
     if (node->keeps_inputs || !(node->mark & mark::stored)) {
       for (const Tensor& input : node->inputs) {
         if (!input->ready()) input->mark |= mark::survives;
@@ -105,7 +106,7 @@ void store_what_returns(Window& window) {
 
 void select(Window& window, const Tensor* tensors, size_t count) {
   ask_for(window, tensors, count);
-  mark_survivors(window);
+  mark_survivors(window, true);
   store_long_recipes(window);
   mark_needed(window);
   store_what_returns(window);
@@ -113,6 +114,7 @@ void select(Window& window, const Tensor* tensors, size_t count) {
 
 void select_exactly(Window& window, const Tensor* tensors, size_t count) {
   ask_for(window, tensors, count);
+  mark_survivors(window, false);
   mark_needed(window);
 }
 

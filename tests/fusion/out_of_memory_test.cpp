@@ -117,5 +117,25 @@ TEST(OutOfMemory, WhatCannotBeHadKeepsNobodyElseFromComputing) {
   EXPECT_FALSE(impossible->ready());
 }
 
+// What does not fit is left pending, with all that its recipe needs.
+TEST(OutOfMemory, LeavesWhatHeldValuesAreMadeOf) {
+  install_fusing_evaluator();
+  constexpr int64_t n = 512, bytes = n * n * 4;
+  const Tensor factor = random_leaf({n, n});
+  Tensor x = random_leaf({n, n}, 2) * 3.0;
+  const Value expected = value_of(x * 2.0);
+  evaluate(x);
+  const Tensor product = matmul(factor, factor), held = x * 2.0, wanted = tanh(held);
+  x = nullptr;
+  Allocator& allocator = host_allocator();
+  allocator.release_cached();
+  allocator.set_limit(allocator.statistics().in_use + bytes + 4096);  // not for the product, too
+  evaluate(wanted);
+  allocator.set_limit(0);
+  EXPECT_FALSE(product->ready());
+  EXPECT_FALSE(held->ready());
+  EXPECT_EQ(value_of(held), expected);
+}
+
 }  // namespace
 }  // namespace mt::testing
