@@ -23,7 +23,8 @@ bool is_free(const Leaf& leaf) {
 // from which its next row is made.
 [[gnu::noinline]] void find_donatable_with_views(Region* region) {
   // For each storage, how many leaves in it are released; then ~ the leaf that gives it away.
-  PointerIndex index;
+  thread_local PointerIndex index;
+  index.clear();
   const auto of = [&](const Leaf& leaf) -> int64_t& {
     return index.find_or_add(leaf.node->storage.get(), 0).entry->number;
   };
@@ -45,7 +46,10 @@ void find_donatable(Region* region) {
   for (const Item& item : region->items) {
     if (!item.releases) continue;
     for (const Edge& edge : region->edges_of(item)) {
-      if (edge.value < 0) ++region->leaves[~edge.value].released;
+      // A pending view of a leaf keeps its own references.
+      if (edge.value >= 0) continue;
+      Leaf& leaf = region->leaves[~edge.value];
+      if (edge.view == leaf.node) ++leaf.released;
     }
   }
   bool some_share = false;

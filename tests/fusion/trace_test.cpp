@@ -138,6 +138,30 @@ TEST(Trace, ViewsOfWhatItWasGivenMayLeaveIt) {
   }
 }
 
+// A view that was recorded in a trace stays pending; what it is a view of is not free because the
+// view is read often.
+TEST(Trace, AViewThatLeavesOneKeepsWhatItIsAViewOf) {
+  install_fusing_evaluator();
+  Tensor x = random_leaf({64, 64}) + 0.0;
+  evaluate(x);
+  const Value expected = value_of(reshape(x, {32, 128}) + 0.0);
+  Tensor view;
+  Traced leaves{[&](const std::vector<Tensor>& in) -> std::vector<Tensor> {
+                  view = reshape(in[0], {32, 128});
+                  fail(Code::invalid, "no result");
+                },
+                {}};
+  EXPECT_THROW(leaves({x}), Error);
+  x = nullptr;
+  ASSERT_FALSE(view->ready());
+  std::vector<Tensor> read;
+  for (int i = 0; i < 2; ++i) read.push_back(view * (i + 2.0));  // as often as it refers to x
+  const Tensor all = read[0] + read[1];
+  read.clear();
+  evaluate(all);
+  EXPECT_EQ(value_of(view + 0.0), expected);
+}
+
 TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
   Tensor w = parameter({3});
   Traced step{[&](const std::vector<Tensor>& in) {
