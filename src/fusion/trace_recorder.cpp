@@ -216,6 +216,7 @@ class Trace::Recorder {
     const bool must_stay = can_fail(region_);
     for (Leaf& leaf : region_.leaves) {
       Source source = source_of(leaf.node);
+      leaf.within = -1;
       leaf.donatable = !must_stay && source.cell >= 0 && may_be_replaced(leaf, source.cell);
       if (leaf.donatable) {
         leaf.successor = recording_->cells[source.cell].after.item;

@@ -29,7 +29,7 @@ int memory_that_passes(const ContractGroup& group) {
 // Whether b is a weight that only this group reads before its update.
 bool replaces_b(const Plan& plan, const ContractGroup& group) {
   const Buffer& b = plan.buffers[group.b.buffer];
-  if (!b.replaced) return false;
+  if (!b.replaced || b.within >= 0) return false;
   std::vector<int> read;
   for (const Group& each : plan.groups) buffers_read(each, &read);
   return std::count(read.begin(), read.end(), group.b.buffer) == 2;

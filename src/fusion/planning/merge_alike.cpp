@@ -58,19 +58,17 @@ std::vector<int> find_next_alike(const Plan& plan) {
   return next;
 }
 
-// Where the work of each group goes, and which of it must stay behind it: work that reads what it
-// writes, or writes over what it reads.
-class Places {
+// Before which groups the work of each must stay: those that read what it writes, or write over
+// what it reads.
+class Bounds {
  public:
-  explicit Places(const Plan& plan)
-      : place_(plan.groups.size()),
-        bound_(plan.groups.size(), endless),
+  explicit Bounds(const Plan& plan)
+      : bound_(plan.groups.size(), endless),
         reads_(plan.groups.size()),
         writes_(plan.groups.size()),
         readers_(plan.buffers.size()),
         writers_(plan.buffers.size()) {
     for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
-      place_[g] = g;
       buffers_read(plan.groups[g], &reads_[g]);
       buffers_written(plan.groups[g], &writes_[g]);
       for (int buffer : reads_[g]) readers_[buffer].push_back(g);
@@ -86,34 +84,24 @@ class Places {
     }
   }
 
-  // The place of the first work that must stay behind all that is at place g; to be called for one
-  // place after the other.
-  int first_behind(int g) {
+  // The first group that all that is in group g must stay before. To be called for one group after
+  // the other, when what has moved past g has nothing to do with it.
+  int of(int g) {
     for (int buffer : writes_[g]) bound(g, readers_[buffer]);
     for (int buffer : reads_[g]) bound(g, writers_[buffer]);
     return bound_[g];
   }
 
-  // Moves all work from place g to a later one. What must stay behind it is still the same: none
-  // of it lies in between.
-  void move(int g, int later) {
-    place_[g] = later;
-    bound_[later] = std::min(bound_[later], bound_[g]);
-  }
+  // Moves all that is in group g to a later one.
+  void move(int g, int later) { bound_[later] = std::min(bound_[later], bound_[g]); }
 
  private:
   void bound(int g, const std::vector<int>& others) {
-    for (int other : others) {
-      const int place = place_of(other);
-      if (place > g) bound_[g] = std::min(bound_[g], place);
-    }
-  }
-  int place_of(int group) {
-    while (place_[group] != group) group = place_[group] = place_[place_[group]];
-    return group;
+    const auto next = std::upper_bound(others.begin(), others.end(), g);
+    if (next != others.end()) bound_[g] = std::min(bound_[g], *next);
   }
 
-  std::vector<int> place_, bound_;
+  std::vector<int> bound_;
   std::vector<std::vector<int>> reads_, writes_;     // of each group, the buffers
   std::vector<std::vector<int>> readers_, writers_;  // of each buffer, the groups
 };
@@ -131,11 +119,11 @@ void prepend(std::vector<T>* to, std::vector<T>* from) {
 void merge_alike(Plan* plan) {
   std::vector<Group>& groups = plan->groups;
   const std::vector<int> next = find_next_alike(*plan);
-  Places places(*plan);
+  Bounds bounds(*plan);
   std::vector<Group> kept;
   for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
     // Into the next group alike, unless something before that must stay behind this one.
-    if (places.first_behind(g) <= next[g]) {
+    if (next[g] == endless || bounds.of(g) <= next[g]) {
       kept.push_back(std::move(groups[g]));
       continue;
     }
@@ -143,7 +131,7 @@ void merge_alike(Plan* plan) {
     prepend(&std::get<MapGroup>(target.work).segments,
             &std::get<MapGroup>(groups[g].work).segments);
     prepend(&target.items, &groups[g].items);
-    places.move(g, next[g]);
+    bounds.move(g, next[g]);
   }
   groups = std::move(kept);
 }

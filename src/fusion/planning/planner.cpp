@@ -64,6 +64,9 @@ class Planner {
   Plan run() {
     plan_.groups.reserve(grouping_.groups.size());
     for (size_t g = 0; g < grouping_.groups.size(); ++g) add(static_cast<int>(g));
+    for (Buffer& buffer : plan_.buffers) {
+      if (buffer.within >= 0) buffer.replaced = plan_.buffers[buffer.within].replaced;
+    }
     return std::move(plan_);
   }
 
@@ -189,10 +192,6 @@ class Planner {
   void take_over(int leaf, Buffer* output) {
     output->donor = leaf;
     plan_.buffers[buffer_of_leaf_[leaf]].replaced = true;
-    if (last_use_of_views_[leaf] < 0) return;
-    for (size_t l = 0; l < region_.leaves.size(); ++l) {
-      if (region_.leaves[l].within == leaf) plan_.buffers[buffer_of_leaf_[l]].replaced = true;
-    }
   }
   // Lets a call that replaces part of a leaf take over the leaf's memory.
   void donate_whole(int g, int item) {
