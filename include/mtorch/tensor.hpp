@@ -360,7 +360,8 @@ template <Contiguous Range>
 Tensor tensor(const Range& values, Dims shape, const Device& device = {}) {
   return tensor(std::span(values), shape, device);
 }
-inline Tensor tensor(const std::vector<bool>& values, Dims shape, const Device& device = {}) {
+template <std::same_as<std::vector<bool>> Booleans>
+Tensor tensor(const Booleans& values, Dims shape, const Device& device = {}) {
   const auto bytes = std::make_unique<bool[]>(values.size());
   std::copy(values.begin(), values.end(), bytes.get());
   return tensor(std::span<const bool>(bytes.get(), values.size()), shape, device);
