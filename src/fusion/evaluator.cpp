@@ -147,6 +147,8 @@ class FusingEvaluator final : public Evaluator {
     if (!node || !run_small_elementwise(window, node, thread)) run(window, node, tensors, count);
   }
 
+  void evaluate_all(Window& window) override { run_selected(select_all, window, nullptr, 0); }
+
   void read(Device& device, void* to, const void* data, size_t bytes) override {
     device.backend->copy_to_host(to, data, bytes);
   }

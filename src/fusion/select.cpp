@@ -24,19 +24,35 @@ bool is_single_number(const Node& node) {
   return node.op->kind == OpKind::elementwise && !node.base && element_count(node.shape) == 1;
 }
 
-// Marks the nodes that something will still refer to after this evaluation, consumers first; and,
-// if asked to, those of them that are worth storing.
-void mark_survivors(Window& window, bool store) {
+// Constants and positions cost less to make than to read.
+bool is_made(const Node& node) {
+  return node.op->kind == OpKind::constant || node.op->kind == OpKind::iota;
+}
+bool is_small(const Node& node) { return node.bytes() <= int64_t{Storage::inline_bytes}; }
+
+// Which survivors are stored.
+enum class Store : uint8_t { none, costly, all };
+bool is_stored(const Node& node, Store which) {
+  switch (which) {
+    case Store::none: return false;
+    case Store::costly: return !is_cheap(*node.op) || is_single_number(node);
+    case Store::all: return !node.base && (!is_made(node) || is_small(node));
+  }
+  return false;
+}
+
+// Marks the nodes that something will still refer to after this evaluation, consumers first.
+void mark_survivors(Window& window, Store which) {
   for (Node* node = window.last(); node; node = node->previous) {
     Node* base = base_of(node);
     if (node->state_slots.load(std::memory_order_relaxed) > 0) {
-      if (store && !base->ready()) base->mark |= mark::stored;
+      if (which != Store::none && !base->ready()) base->mark |= mark::stored;
       node->mark |= mark::survives;
     }
     if (node->references() > node->pending_uses) node->mark |= mark::survives;
     if (!(node->mark & mark::survives)) continue;
     if (!base->ready()) base->mark |= mark::survives;
-    if (store && (!is_cheap(*node->op) || is_single_number(*node))) node->mark |= mark::stored;
+    if (is_stored(*node, which)) node->mark |= mark::stored;
     if (node->keeps_inputs || !(node->mark & mark::stored)) {
       for (const Tensor& input : node->inputs) {
         if (!input->ready()) input->mark |= mark::survives;
@@ -82,16 +98,14 @@ void mark_needed(Window& window) {
 
 // Whether a value that is held, by a handle or a history, and recomputed now is kept from now on. A
 // second time may be the last, for the gradient; a third suggests a loop, as over data prepared
-// before it. What fits in the Storage object costs nothing to keep. Constants and positions cost
-// less to make than to read.
+// before it. What fits in the Storage object costs nothing to keep.
 bool is_worth_keeping(const Node& node) {
-  const bool is_made = node.op->kind == OpKind::constant || node.op->kind == OpKind::iota;
-  if (node.bytes() <= int64_t{Storage::inline_bytes}) {
+  if (is_small(node)) {
     const bool is_number = node.op->kind == OpKind::constant && node.shape.empty();
     return node.times_computed >= 1 && !is_number;
   }
   const bool is_held_itself = node.references() > node.pending_uses;
-  return node.times_computed >= 2 && is_held_itself && !is_made;
+  return node.times_computed >= 2 && is_held_itself && !is_made(node);
 }
 
 void store_what_returns(Window& window) {
@@ -106,15 +120,21 @@ void store_what_returns(Window& window) {
 
 void select(Window& window, const Tensor* tensors, size_t count) {
   ask_for(window, tensors, count);
-  mark_survivors(window, true);
+  mark_survivors(window, Store::costly);
   store_long_recipes(window);
   mark_needed(window);
   store_what_returns(window);
 }
 
+void select_all(Window& window, const Tensor* tensors, size_t count) {
+  ask_for(window, tensors, count);
+  mark_survivors(window, Store::all);
+  mark_needed(window);
+}
+
 void select_exactly(Window& window, const Tensor* tensors, size_t count) {
   ask_for(window, tensors, count);
-  mark_survivors(window, false);
+  mark_survivors(window, Store::none);
   mark_needed(window);
 }
 

@@ -26,6 +26,8 @@ inline bool is_computed(const Tensor& tensor) {
 // Stored are: what was asked for; all state; costly values and single numbers that something still
 // holds; and cheap ones whose recipe has grown long.
 void select(Window& window, const Tensor* tensors, size_t count);
+// Stored is everything that something still holds, but for large constants.
+void select_all(Window& window, const Tensor* tensors, size_t count);
 // Selects for a trace, or where memory is short: exactly what was asked for.
 void select_exactly(Window& window, const Tensor* tensors, size_t count);
 

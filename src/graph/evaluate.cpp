@@ -82,6 +82,14 @@ void flush() {
   if (window.first() && !thread.trace) evaluator().evaluate(window, nullptr, 0, thread);
 }
 
+void evaluate_all() {
+  Thread& thread = current_thread();
+  Window& window = Window::current(thread);
+  DisposalPause pause(thread);
+  OwnerLock::Hold hold(window.lock, &thread);
+  if (window.first() && !thread.trace) evaluator().evaluate_all(window);
+}
+
 namespace {
 
 void collect_held(Window& window, std::vector<Tensor>* held) {

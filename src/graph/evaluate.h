@@ -14,6 +14,9 @@ class Evaluator {
   // holds the window's lock; `thread` is the calling one. On failure throws, and nothing has
   // changed.
   virtual void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) = 0;
+  // Computes whatever something still refers to, but for large constants, so that hardly anything
+  // stays pending.
+  virtual void evaluate_all(Window& window) = 0;
   // Copies `bytes` bytes at `data` of the device's memory to the host.
   virtual void read(Device& device, void* to, const void* data, size_t bytes) = 0;
 };
@@ -29,6 +32,8 @@ void read_element(const Tensor& tensor, void* to);
 void flush();
 // Computes every pending value of the calling thread that something holds.
 void evaluate_held();
+// The same for what histories need to compute those, but for large constants.
+void evaluate_all();
 // Computes a tensor that is pending on another thread, which may be finishing it at this moment.
 // Afterwards the calling thread may read its node.
 inline void evaluate_if_foreign(const Tensor& tensor, const Thread& thread) {

@@ -112,7 +112,7 @@ inline bool is_full(Window& window, Thread& thread) {
   try {
     flush();
     // Cheap values that are held keep their recipes; too many of them are computed after all.
-    if (window.count() > node_budget / 2) evaluate_held();
+    if (window.count() > node_budget / 2) evaluate_all();
   } catch (const Error& error) {
     if (error.code() != Code::memory) throw;
   }
