@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "autodiff/backward.h"
+#include "fusion/plan_cache.h"
 #include "fusion/profile.h"
 #include "fusion/support.h"
 #include "fusion/training.h"
@@ -35,8 +36,15 @@ int64_t plans_made_in(const std::function<void()>& work) {
   return 0;
 }
 
-TEST(LongSequence, HasFewPlans) {
-  install_fusing_evaluator();
+class LongSequence : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    install_fusing_evaluator();
+    PlanCache::instance().clear();  // a full one may drop any
+  }
+};
+
+TEST_F(LongSequence, HasFewPlans) {
   Tensor weight = parameter({4, 4}, 7);
   Value deferred, eager;
   const auto run = [&] { deferred = value_of(sum_of_states(weight, 6000)); };
@@ -48,8 +56,7 @@ TEST(LongSequence, HasFewPlans) {
   EXPECT_EQ(deferred, eager);
 }
 
-TEST(LongSequence, HasFewPlansForItsGradient) {
-  install_fusing_evaluator();
+TEST_F(LongSequence, HasFewPlansForItsGradient) {
   Tensor weight = parameter({4, 4}, 7);
   const auto run = [&] {
     weight->variable->gradient.set(nullptr);
@@ -61,8 +68,7 @@ TEST(LongSequence, HasFewPlansForItsGradient) {
 
 // Cheap values that histories hold keep their recipes; where these are too many, all of them are
 // computed at once, not layer by layer.
-TEST(LongSequence, HasFewPlansForHistoriesOfCheapOperators) {
-  install_fusing_evaluator();
+TEST_F(LongSequence, HasFewPlansForHistoriesOfCheapOperators) {
   Tensor start = parameter({32}, 7);
   const auto gradient = [&] {
     start->variable->gradient.set(nullptr);
@@ -80,8 +86,7 @@ TEST(LongSequence, HasFewPlansForHistoriesOfCheapOperators) {
 }
 
 // A value that is asked for begins a new sequence, which is not cut before it is too long.
-TEST(LongSequence, BeginsAnewWithEachValue) {
-  install_fusing_evaluator();
+TEST_F(LongSequence, BeginsAnewWithEachValue) {
   Tensor weight = parameter({4, 4}, 7);
   value_of(sum_of_states(weight, 1000, 5));
   const auto run = [&] { value_of(sum_of_states(weight, 330, 5)); };
