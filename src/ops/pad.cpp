@@ -38,20 +38,32 @@ void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = take_block(dy, node.inputs[0].shape(), node.attributes);
 }
 
-// inputs: x and the value of the block
+// inputs: x and the value of the block; attributes: the step of each axis; immediate: the element
+// of x at which the block begins, which one plan serves wherever it is
 void overlay_value(const NaiveCall& call) {
-  for (int64_t i = 0; i < call.output.size(); ++i) {
-    move_element(call.output, i, call.inputs[0], i);
-  }
-  set_block(call, call.inputs[1]);
+  const NaiveArray &value = call.inputs[1], &y = call.output;
+  for (int64_t i = 0; i < y.size(); ++i) move_element(y, i, call.inputs[0], i);
+  NaiveArray part = y;
+  part.layout = overlaid_block(y.layout, value.layout.shape, call.attributes, call.immediates);
+  for (int64_t i = 0; i < value.size(); ++i) move_element(part, i, value, i);
 }
 
 void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   const Tensor &x = node.inputs[0], &value = node.inputs[1];
-  if (x.requires_gradient()) gradients[0] = overlay(dy, zeros_like(value), node.attributes);
-  if (value.requires_gradient()) {
-    gradients[1] = take_block(dy, value.shape(), node.attributes);
+  auto first = static_cast<int64_t>(node.immediates.value[0]);
+  Dims starts = x.shape();
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    const int64_t size = std::max<int64_t>(x.shape()[d], 1);
+    starts[d] = first % size;
+    first /= size;
   }
+  Block block;
+  for (int d = 0; d < x.rank(); ++d) {
+    block.push_back(starts[d]);
+    block.push_back(node.attributes[static_cast<size_t>(d)]);
+  }
+  if (x.requires_gradient()) gradients[0] = overlay(dy, zeros_like(value), block);
+  if (value.requires_gradient()) gradients[1] = take_block(dy, value.shape(), block);
 }
 }  // namespace
 
@@ -94,7 +106,22 @@ Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims
 }
 
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block) {
-  return record(overlay_op, x.dtype(), x.shape(), {x, value}, block);
+  Attributes steps;
+  int64_t first = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    first = first * x.shape()[d] + block[i];
+    steps.push_back(block[i + 1]);
+  }
+  return record(overlay_op, x.dtype(), x.shape(), {x, value}, std::move(steps),
+                {{static_cast<uint64_t>(first)}});
+}
+
+Layout overlaid_block(const Layout& y, const Shape& lengths, const Attributes& steps,
+                      const Immediates& first) {
+  Layout block{lengths, y.strides, y.offset + static_cast<int64_t>(first.value[0])};
+  for (int d = 0; d < lengths.rank(); ++d) block.strides[d] *= steps[static_cast<size_t>(d)];
+  return block;
 }
 
 namespace {

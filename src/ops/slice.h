@@ -18,6 +18,9 @@ extern const Op slice_op;  // which records it
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 extern const Op overlay_op;  // which records it
+// Where its block of these lengths lies in its result, which is contiguous.
+Layout overlaid_block(const Layout& y, const Shape& lengths, const Attributes& steps,
+                      const Immediates& first);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill);
 extern const Op pad_op;  // which records it

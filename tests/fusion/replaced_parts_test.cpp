@@ -5,9 +5,12 @@
 
 #include <random>
 
-#include "base/allocator.h"
+#include "autodiff/backward.h"
+#include "fusion/plan_cache.h"
+#include "fusion/profile.h"
 #include "fusion/support.h"
 #include "graph/modes.h"
+#include "graph/variable.h"
 #include "ops/slice.h"
 
 namespace mt::testing {
@@ -19,7 +22,10 @@ Tensor with_row(const Tensor& x, int64_t row, const Tensor& value) {
 
 class ReplacedParts : public ::testing::Test {
  protected:
-  void SetUp() override { install_fusing_evaluator(); }
+  void SetUp() override {
+    install_fusing_evaluator();
+    PlanCache::instance().clear();  // a full one may drop any
+  }
 };
 
 TEST_F(ReplacedParts, TakeTheMemoryOfWhatTheyAreMadeOf) {
@@ -31,6 +37,29 @@ TEST_F(ReplacedParts, TakeTheMemoryOfWhatTheyAreMadeOf) {
     evaluate(x);
     ASSERT_EQ(x->data(), memory) << row;
   }
+}
+
+TEST_F(ReplacedParts, HaveOnePlanWhereverTheyAre) {
+  Tensor x = random_leaf({30, 40}) + 0.0;
+  evaluate(x);
+  Profile profile;
+  for (int64_t row = 1; row < 30; ++row) {
+    x = with_row(x, row, select(x, 0, row - 1) * 0.5 + 1.0);
+    evaluate(x);
+  }
+  profile.stop();
+  for (const Profile::Kind& kind : profile.kinds()) {
+    if (kind.name == "planning") EXPECT_LE(kind.runs, 1);
+  }
+}
+
+TEST_F(ReplacedParts, MayBeEmpty) {
+  Tensor x = full({0, 3}, 1.0, Dtype::float32, find_device("cpu"));
+  require_gradient(x);
+  const Tensor value = full({0, 2}, 2.0, Dtype::float32, find_device("cpu"));
+  const Tensor y = overlay(x + 0.0, value, block_along(1, 2, 1, 1));
+  backward(sum(y), nullptr, false);
+  EXPECT_EQ(x->variable->gradient.get().shape(), (Shape{0, 3}));
 }
 
 TEST_F(ReplacedParts, LeaveWhatIsHeldAsItWas) {

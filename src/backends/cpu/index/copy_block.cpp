@@ -8,6 +8,7 @@
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/strided/strided.h"
+#include "ops/slice.h"
 
 namespace mt::cpu {
 namespace {
@@ -107,15 +108,6 @@ template <class T>
 void place(const NaiveArray& y, const Layout& part, const NaiveArray& x) {
   copy_elements(static_cast<T*>(y.data) + part.offset, without_offset(part),
                 reinterpret_cast<const T*>(first_element(x)), without_offset(x.layout));
-}
-
-Layout block_of(const NaiveArray& y, const Attributes& block, const Shape& shape) {
-  Layout part = y.layout;
-  for (int d = 0; d < shape.rank(); ++d) {
-    size_t i = 2 * static_cast<size_t>(d);
-    part = slice(part, d, block[i], shape[d], block[i + 1]);
-  }
-  return part;
 }
 
 // How x lies in the rows of y. A row is y's last dimension, together with those before it as long
@@ -319,8 +311,9 @@ void overlay_kernel(const NaiveCall& call) {
   const NaiveArray &value = call.inputs[1], &y = call.output;
   begin_as_first(call);
   with_bits(size_of(y.dtype), [&](auto zero) {
-    using T = decltype(zero);
-    if (value.size() > 0) place<T>(y, block_of(y, call.attributes, value.layout.shape), value);
+    if (value.size() == 0) return;
+    place<decltype(zero)>(
+        y, overlaid_block(y.layout, value.layout.shape, call.attributes, call.immediates), value);
   });
 }
 

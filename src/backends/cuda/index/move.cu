@@ -65,32 +65,46 @@ struct Concat {
   }
 };
 
-// Which element of a block, given by start and step of each axis, element i is; -1 if none.
-__device__ int64_t within_block(const CallView& c, const LayoutView& block, int64_t i) {
-  int64_t element = 0, scale = 1;
-  for (int d = block.rank - 1; d >= 0; --d) {
-    int64_t at = i % c.output.layout.shape[d] - load(c.attributes, 2 * d);
-    int64_t step = load(c.attributes, 2 * d + 1);
-    i /= c.output.layout.shape[d];
-    if (step < 0) at = -at, step = -step;
-    if (at < 0 || at % step != 0 || at / step >= block.shape[d]) return -1;
-    element += at / step * scale;
-    scale *= block.shape[d];
-  }
-  return element;
+// Which of `size` positions from `start` on, `step` apart, a position is; -1 if none.
+__device__ int64_t index_along(int64_t position, int64_t start, int64_t step, int64_t size) {
+  int64_t at = position - start;
+  if (step < 0) at = -at, step = -step;
+  return at >= 0 && at % step == 0 && at / step < size ? at / step : -1;
 }
 
+// A block is given by start and step of each axis.
 struct Pad {
   static __device__ Source source(const CallView& c, int64_t i) {
-    int64_t element = within_block(c, view(c.inputs).layout, i);
-    return {element < 0 ? -1 : 0, element};
+    const LayoutView& block = view(c.inputs).layout;
+    int64_t element = 0, scale = 1;
+    for (int d = block.rank - 1; d >= 0; --d) {
+      const int64_t size = c.output.layout.shape[d];
+      const int64_t at = index_along(i % size, load(c.attributes, 2 * d),
+                                     load(c.attributes, 2 * d + 1), block.shape[d]);
+      if (at < 0) return {-1, -1};
+      element += at * scale;
+      scale *= block.shape[d];
+      i /= size;
+    }
+    return {0, element};
   }
 };
 
+// A block is given by its first element, the immediate, and the step of each axis.
 struct Overlay {
   static __device__ Source source(const CallView& c, int64_t i) {
-    int64_t element = within_block(c, view(c.inputs, 1).layout, i);
-    if (element < 0) return {0, i};
+    const LayoutView& block = view(c.inputs, 1).layout;
+    int64_t first = static_cast<int64_t>(c.immediate.value[0]), rest = i, element = 0, scale = 1;
+    for (int d = block.rank - 1; d >= 0; --d) {
+      const int64_t size = c.output.layout.shape[d];
+      const int64_t at =
+          index_along(rest % size, first % size, load(c.attributes, d), block.shape[d]);
+      if (at < 0) return {0, i};
+      element += at * scale;
+      scale *= block.shape[d];
+      rest /= size;
+      first /= size;
+    }
     return {1, element};
   }
 };
