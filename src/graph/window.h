@@ -63,11 +63,11 @@ class Window {
 
   Node* first_ = nullptr;
   Node* last_ = nullptr;
-  uint64_t cut_ = 0;
   // Written under the lock, and read without it, to see whether a budget has been passed.
   std::atomic<int64_t> count_{0};
-  std::atomic<int64_t> old_{0};  // at most count_
   std::atomic<int64_t> costly_bytes_{0};
+  std::atomic<int64_t> old_{0};  // at most count_
+  uint64_t cut_ = 0;
 };
 
 inline void Window::count(Node* node, int32_t change) {
