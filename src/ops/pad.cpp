@@ -13,25 +13,25 @@
 namespace mt {
 namespace {
 
-// The block's place within `target`; attributes: start and step of each axis.
-NaiveArray part_of(const NaiveArray& target, const Attributes& block, const Shape& shape) {
-  NaiveArray part = target;
-  for (int d = 0; d < shape.rank(); ++d) {
-    size_t i = 2 * static_cast<size_t>(d);
-    part.layout = slice(part.layout, d, block[i], shape[d], block[i + 1]);
+// Where a block of these lengths lies in y; attributes: start and step of each axis.
+Layout placed_block(Layout y, const Shape& lengths, const Attributes& block) {
+  for (int d = 0; d < lengths.rank(); ++d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    y = slice(y, d, block[i], lengths[d], block[i + 1]);
   }
-  return part;
+  return y;
 }
 
-void set_block(const NaiveCall& call, const NaiveArray& value) {
-  NaiveArray part = part_of(call.output, call.attributes, value.layout.shape);
-  for (int64_t i = 0; i < value.size(); ++i) move_element(part, i, value, i);
+void set_block(NaiveArray y, const Layout& block, const NaiveArray& value) {
+  y.layout = block;
+  for (int64_t i = 0; i < value.size(); ++i) move_element(y, i, value, i);
 }
 
 // immediate: what is elsewhere, as a constant's
 void pad_value(const NaiveCall& call) {
   fill(call.output, call.immediates);
-  set_block(call, call.inputs[0]);
+  const NaiveArray &value = call.inputs[0], &y = call.output;
+  set_block(y, placed_block(y.layout, value.layout.shape, call.attributes), value);
 }
 
 void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -43,9 +43,8 @@ void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 void overlay_value(const NaiveCall& call) {
   const NaiveArray &value = call.inputs[1], &y = call.output;
   for (int64_t i = 0; i < y.size(); ++i) move_element(y, i, call.inputs[0], i);
-  NaiveArray part = y;
-  part.layout = overlaid_block(y.layout, value.layout.shape, call.attributes, call.immediates);
-  for (int64_t i = 0; i < value.size(); ++i) move_element(part, i, value, i);
+  set_block(y, overlaid_block(y.layout, value.layout.shape, call.attributes, call.immediates),
+            value);
 }
 
 void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
