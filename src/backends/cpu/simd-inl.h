@@ -11,6 +11,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/rounding.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -36,6 +37,12 @@ constexpr int lanes_of = static_cast<int>(hn::MaxLanes(Vectors<T>()));
 template <class T>
 HWY_INLINE void forget(T*& p) {
   asm("" : "+r"(p));
+}
+
+// Whether an element of a row begins a line of memory, if the row does.
+template <class T>
+constexpr bool begins_line(int64_t element) {
+  return element * int64_t{sizeof(T)} % cache_line == 0;
 }
 
 // x * y + z with one rounding, or wrapping if they are integers.

@@ -96,6 +96,7 @@ struct BlockPlan {
   bool pairs_a = false;        // slivers are packed two by two
   bool fetches_a = false;      // the next sliver is fetched from where it lies
   bool b_stays_near = false;   // a sliver finds what it reads of b where the previous one read it
+  bool b_is_foreseen = false;  // the hardware fetches b in time
 
  private:
   bool is_distant(const Block& block) const;
@@ -218,6 +219,7 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
                 slivers.first_row(1) == packing_rows;
   const int64_t passing = along_slivers ? columns : std::min(panel, columns);
   const int64_t step = b_in_place ? b.k.stride() : passing;
+  b_is_foreseen = packed_is_foreseen && !b_in_place;
   b_stays_near = !indexed && (far || stays_near(count, step, slivers.first_row(1), sizeof(T)));
 }
 

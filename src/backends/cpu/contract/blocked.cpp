@@ -157,7 +157,8 @@ class BlockRun {
     } else {
       const Reads reads = plan_.indexed && !plan_.b_in_place ? Reads::a_indexed
                           : plan_.indexed                    ? Reads::indexed
-                          : plan_.b_stays_near && sliver > 0 ? Reads::b_near
+                          : plan_.b_is_foreseen              ? Reads::b_unfetched
+                          : plan_.b_stays_near && sliver > 0 ? Reads::b_unfetched
                                                              : Reads::strided;
       const int height = static_cast<int>(rows);
       const bool from_afar = reads == Reads::strided && plan_.far;

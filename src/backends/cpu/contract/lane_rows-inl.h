@@ -61,7 +61,8 @@ HWY_NOINLINE void lanes_kernel(const Stored<T, E>* many, int64_t many_row, int64
       const Stored<T, E>* from = many + k + v * width;
       MT_UNROLL for (int i = 0; i < R; ++i) {
         xs[i] = load_as<E>(d, from + i * many_row);
-        if (Few > 1) hwy::Prefetch(from + i * many_row + ahead);
+        if (Few > 1 && begins_line<Stored<T, E>>(v * width))
+          hwy::Prefetch(from + i * many_row + ahead);
       }
       forget(from);  // or each would be loaded Few times
       MT_UNROLL for (int i = 0; i < R; ++i) {

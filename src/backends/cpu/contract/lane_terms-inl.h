@@ -94,7 +94,9 @@ HWY_INLINE void add_terms(const LaneTerms<T, E>& terms, int64_t r, T* sums, int6
     // Fetched to the second-level cache, which has more lines under way at once than the first.
     if (sizeof...(Mask) == 0 && terms.ahead != 0) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
-        __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+        if (begins_line<Stored<T, E>>(v * width)) {
+          __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+        }
       }
     }
     forget(many);  // or each would be loaded Few times

@@ -33,6 +33,10 @@ constexpr int tile_registers = 6, most_vectors = 1;
 constexpr int tile_registers = 12, most_vectors = 2;
 #endif
 constexpr int most_rows = 12;
+// Whether a packed b, which is read in order, is left to the hardware to fetch. A tile of short
+// vectors loads twice for three multiply-adds, so that fetching takes room that loads need, above
+// all while another virtual machine runs on the core's second thread.
+constexpr bool packed_is_foreseen = HWY_TARGET == HWY_AVX2;
 constexpr int narrow_vectors = std::min(most_vectors, 2);  // so few that the most rows run together
 constexpr int rows_for(int vectors) {
   return tile_registers / vectors < most_rows ? tile_registers / vectors : most_rows;
@@ -49,9 +53,12 @@ int vectors_for(int64_t rows, int64_t columns, int fewest = 1) {
 
 template <class T, int R, int V>
 HWY_INLINE void fetch_tile(const T* c, int64_t c_row) {
+  constexpr int lanes = lanes_of<T>;
   MT_UNROLL for (int i = 0; i < R; ++i, c += c_row) {
     forget(c);
-    MT_UNROLL for (int v = 0; v < V; ++v) hwy::Prefetch(c + v * lanes_of<T>);
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      if (begins_line<T>(v * lanes)) hwy::Prefetch(c + v * lanes);
+    }
   }
 }
 
@@ -138,7 +145,7 @@ enum class Distant {
   packed,   // the same, and b is packed where the next rows read it nearby; that takes no time of
             // its own, as the multiply-adds leave room for it
   far,      // only b is fetched, in an order of its own
-  a,        // only a is fetched: what is read of b lies nearby
+  a,        // only a is fetched: what is read of b lies nearby, or the hardware fetches it
   none,     // nothing: neither is far away, and fetching would only take time from loads
 };
 
@@ -175,7 +182,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
       MT_UNROLL for (int v = 0; v < V; ++v) {
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
-        if constexpr (fetches_b) hwy::Prefetch(b + v * lanes + b_ahead);
+        if (fetches_b && begins_line<T>(v * lanes)) hwy::Prefetch(b + v * lanes + b_ahead);
         if constexpr (distant == Distant::far) fetch_line(coming + v * lanes);
         if constexpr (packs) hn::StoreU(bs[v], d, packed + v * lanes);
       }
@@ -221,7 +228,8 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
     forget(as);
     hn::Vec<Vectors<T>> bs[V];
     MT_UNROLL for (int v = 0; v < V; ++v) {
-      if constexpr (b_packed) hwy::Prefetch(from + v * lanes + b_ahead);
+      if (b_packed && !packed_is_foreseen && begins_line<T>(v * lanes))
+        hwy::Prefetch(from + v * lanes + b_ahead);
       if (b_packed || v < V - 1 || (!loads_part_at_once && whole)) {
         bs[v] = hn::LoadU(d, from + v * lanes);
       } else {
@@ -293,11 +301,11 @@ MicroKernel<T> lines_kernel_for(int64_t lines, int64_t width) {
 }
 
 // How a kernel reads its operands: both through tables of offsets; only a, as b is packed; both by
-// strides; the same, with b in the first-level cache.
-enum class Reads { indexed, a_indexed, strided, b_near };
+// strides; the same, but b is not fetched ahead.
+enum class Reads { indexed, a_indexed, strided, b_unfetched };
 template <class T, int R, int V, Reads reads>
 constexpr MicroKernel<T> micro_kernel() {
-  constexpr Distant distant = reads == Reads::b_near ? Distant::a : Distant::fetched;
+  constexpr Distant distant = reads == Reads::b_unfetched ? Distant::a : Distant::fetched;
   if constexpr (reads == Reads::indexed || reads == Reads::a_indexed) {
     return indexed_kernel<T, R, V, reads == Reads::a_indexed>;
   } else {
@@ -337,7 +345,7 @@ MicroKernel<T> micro_kernel_for(int rows, int vectors, Reads reads) {
   static constexpr std::array tables = {micro_kernel_table<T, Reads::indexed>(Widths()),
                                         micro_kernel_table<T, Reads::a_indexed>(Widths()),
                                         micro_kernel_table<T, Reads::strided>(Widths()),
-                                        micro_kernel_table<T, Reads::b_near>(Widths())};
+                                        micro_kernel_table<T, Reads::b_unfetched>(Widths())};
   return tables[static_cast<size_t>(reads)][vectors - 1][rows - 1];
 }
 
@@ -352,7 +360,7 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
   static constexpr auto table =
       near_kernel_table<T>(std::make_integer_sequence<int, rows_for(most_vectors)>());
   return vectors == most_vectors ? table[rows - 1]
-                                 : micro_kernel_for<T>(rows, vectors, Reads::b_near);
+                                 : micro_kernel_for<T>(rows, vectors, Reads::b_unfetched);
 }
 
 // The same where b comes from far away: for narrow panels, which request lines at an even pace.
