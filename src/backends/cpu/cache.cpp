@@ -6,17 +6,20 @@
 namespace mt::cpu {
 namespace {
 
-// 0: unknown. 48 KB hold both current and upcoming data, 32 KB do not.
-long first_cache_size() {
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-  return sysconf(_SC_LEVEL1_DCACHE_SIZE);
-#else
-  return 0;
-#endif
+// Whether the system reports a size, in bytes, and one below this.
+bool is_below(int name, long bytes) {
+  const long size = sysconf(name);
+  return size > 0 && size < bytes;
 }
 
 }  // namespace
 
-const bool small_first_cache = first_cache_size() > 0 && first_cache_size() < (48 << 10);
+// 48 KB hold both current and upcoming data, 32 KB do not.
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+const bool small_first_cache = is_below(_SC_LEVEL1_DCACHE_SIZE, 48 << 10);
+const bool small_second_cache = is_below(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+#else
+const bool small_first_cache = false, small_second_cache = false;
+#endif
 
 }  // namespace mt::cpu

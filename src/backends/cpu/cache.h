@@ -15,6 +15,9 @@ constexpr int64_t last_cache = 32 << 20;   // larger results are written past th
 // beside the current working set. Prefetches then go to the second-level cache.
 extern const bool small_first_cache;
 
+// Whether the second-level cache, by the size that the system reports, is smaller than 1 MiB.
+extern const bool small_second_cache;
+
 // Prefetches a line of upcoming data. Always inlined: gcc 12 treats a function that only prefetches
 // as one without effect.
 [[gnu::always_inline]] inline void fetch_line(const void* at) {

@@ -26,7 +26,8 @@ constexpr int64_t distant_page_bytes = 1536 * 1024;  // where its rows are pages
 // This much of such a b passes at a time: enough to repay beginning and ending its tiles, and
 // little enough that the second-level cache holds it beside what is fetched for the next terms. The
 // fewest pass where several slivers read b and its rows are pages apart, as lines share few sets.
-constexpr int64_t far_bytes = 384 * 1024, fewest_far_terms = 32, most_far_terms = 96;
+inline int64_t far_bytes() { return (small_second_cache ? 192 : 384) * 1024; }
+constexpr int64_t fewest_far_terms = 32, most_far_terms = 96;
 // Where rows of b are pages apart and slivers are many, the first-level cache does not keep a panel
 // for all of them; then this much of b passes at a time and stays in the second-level cache.
 constexpr int64_t far_page_bytes = 256 * 1024, fewest_page_terms = 16, most_page_terms = 128;
@@ -174,7 +175,7 @@ int64_t BlockPlan<T>::most_terms(const Block& block) const {
   if (far) {
     const bool pages = pages_apart(block.b->k.stride() * int64_t(sizeof(T)));
     if (pages && slivers.count > 1) return fewest_far_terms;
-    return std::clamp(far_bytes / int64_t(sizeof(T)) / columns, fewest_far_terms, most_far_terms);
+    return std::clamp(far_bytes() / int64_t(sizeof(T)) / columns, fewest_far_terms, most_far_terms);
   }
   if (is_distant(block)) {
     return std::clamp(far_page_bytes / int64_t(sizeof(T)) / columns, fewest_page_terms,

@@ -9,10 +9,8 @@
 #endif
 
 #include <algorithm>
-#include <cstdlib>
 #include <type_traits>
 
-#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/lane_rows-inl.h"
 #include "base/rounding.h"
 
@@ -37,11 +35,6 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   const int64_t k_step = block.many->k.stride();
   const int64_t strip = strips.columns, lane = Few * strip;
   const int64_t together = strips.terms * order_lanes;
-  // With one row of few, fetching pays only for what no cache holds, and where the first-level
-  // cache is small: processors with a larger one were measured to read as fast without.
-  const int64_t bytes =
-      block.many->k.size * std::abs(k_step) * static_cast<int64_t>(size_of(block.many->dtype));
-  const bool fetches = !strips.near && (Few > 1 || (small_first_cache && bytes >= last_cache));
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
     const int64_t count = std::min(strip, block.row_end - begin), step = widen ? count : k_step;
     if (block.k_end - block.k_begin < order_lanes) std::fill(sums, sums + order_lanes * lane, T(0));
@@ -57,7 +50,7 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
             const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
             const LaneTerms<T, E> terms{from_here + l * step,
                                         order_lanes * step,
-                                        fetches ? (distance + to_next) * step : 0,
+                                        strips.fetched ? (distance + to_next) * step : 0,
                                         few.data + group + l,
                                         few.stride,
                                         divide_up(end - group - l, order_lanes),

@@ -111,11 +111,19 @@ LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
   widened = half && !widens_as_read(few);
   possible = (many.dtype == sum || half) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
-  near = many.k.size * std::abs(step) * size <= second_cache / 2;
+  const int64_t bytes = many.k.size * std::abs(step) * size;
+  near = bytes <= second_cache / 2;
+  const bool distant = bytes >= last_cache;  // in no cache
+  // With one row of few, fetching pays only where the first-level cache is small: processors with a
+  // larger one were measured to read as fast without. Nor does it pay on those before Zen 4, whose
+  // second-level cache is small: they read faster in longer rows, fewer at a time.
+  const bool long_rows = small_second_cache && distant;
+  fetched = !near && !small_second_cache && (few > 1 || (small_first_cache && distant));
   // The sums of 16 lanes, for one row of `few`, stay in the first-level cache if it has the room.
-  columns = near ? 64 : (small_first_cache ? 2 * page : page / 2) / sum_size;
+  columns = near ? 64 : (long_rows ? 4 * page : small_first_cache ? 2 * page : page / 2) / sum_size;
   // What comes from far away is read about four pages of k's rows at a time, but at least eight
   // rows, as sums are loaded and stored each time.
+  const int64_t fewest_terms = long_rows ? 4 : 8;
   const int64_t most_terms = lanes_block_k / order_lanes;
   if (widened) {
     near = true;
@@ -124,7 +132,7 @@ LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
     return;
   }
   terms =
-      near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 8, most_terms);
+      near ? most_terms : std::clamp(4 * page / (std::abs(step) * size), fewest_terms, most_terms);
 }
 size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum) {
   const LaneStrips strips(many, few, sum);

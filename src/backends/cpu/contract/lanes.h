@@ -35,6 +35,7 @@ struct LaneStrips {
   bool possible;
   bool widened;  // 16-bit floats are widened, some terms at a time, before the kernel reads them
   bool near;     // the second-level cache holds all of `many`, or the part of it that is widened
+  bool fetched;  // ahead, by software
   int64_t columns, terms;
 };
 
