@@ -37,6 +37,7 @@ PAGES = [
     ]),
     ("Speed", [
         ("Performance", "docs/performance.md"),
+        ("Performance on Zen 3", "docs/performance_zen3.md"),
         ("Performance on Zen 4", "docs/performance_zen4.md"),
         ("Performance on Zen 5", "docs/performance_zen5.md"),
         ("What limits what", "docs/limits.md"),
