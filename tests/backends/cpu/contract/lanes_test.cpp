@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few rows of many terms: 16-bit floats, which are widened as they are read or before, and matrices
-// that no cache holds, of which all panels of some rows follow each other.
+// that no cache holds: along the terms all panels of some rows follow each other, across them
+// strips.
 #include <gtest/gtest.h>
 
 #include <array>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/contract_check.h"
 
 namespace mt::cpu {
@@ -55,6 +57,17 @@ TEST(Lanes, PanelsOfFarRowsFollowEachOther) {
       check(c, random, {2});
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+TEST(Lanes, StripsOfWhatNoCacheHolds) {
+  Random random(4);
+  for (int64_t few : {1, 3}) {
+    Contraction c = matrices(few, 4101, 2100, true, false, Dtype::float32);
+
+    EXPECT_GE(4101 * 2100 * 4, last_cache);
+    check(c, random, {1, 2});
+    if (HasFatalFailure()) return;
   }
 }
 
