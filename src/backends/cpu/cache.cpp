@@ -14,8 +14,8 @@ bool is_below(int name, long bytes) {
 
 }  // namespace
 
-// 48 KB hold both current and upcoming data, 32 KB do not.
 #ifdef _SC_LEVEL1_DCACHE_SIZE
+// 48 KB hold both current and upcoming data, 32 KB do not.
 const bool small_first_cache = is_below(_SC_LEVEL1_DCACHE_SIZE, 48 << 10);
 const bool small_second_cache = is_below(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
 #else

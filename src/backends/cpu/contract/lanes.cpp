@@ -117,8 +117,8 @@ LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
   // With one row of few, fetching pays only where the first-level cache is small: processors with a
   // larger one were measured to read as fast without. Nor does it pay on those before Zen 4, whose
   // second-level cache is small: they read faster in longer rows, fewer at a time.
-  const bool long_rows = small_second_cache && distant;
   fetched = !near && !small_second_cache && (few > 1 || (small_first_cache && distant));
+  const bool long_rows = small_second_cache && distant;
   // The sums of 16 lanes, for one row of `few`, stay in the first-level cache if it has the room.
   columns = near ? 64 : (long_rows ? 4 * page : small_first_cache ? 2 * page : page / 2) / sum_size;
   // What comes from far away is read about four pages of k's rows at a time, but at least eight
@@ -127,6 +127,7 @@ LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
   const int64_t most_terms = lanes_block_k / order_lanes;
   if (widened) {
     near = true;
+    fetched = false;
     columns = widened_columns;
     terms = widened_terms;
     return;

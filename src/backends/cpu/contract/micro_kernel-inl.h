@@ -17,6 +17,7 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/compress-inl.h"
+#include "backends/cpu/contract/four_terms-inl.h"
 #include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/simd-inl.h"
 #include "base/rounding.h"
@@ -160,43 +161,8 @@ enum class Distant {
 // Whether a kernel adds four terms at a time of rows that lie along k. That saves instructions,
 // which take time while another virtual machine runs on the core's second thread.
 template <class T, int R, int V, Distant distant>
-constexpr bool adds_four_terms = HWY_TARGET == HWY_AVX2&& std::is_floating_point_v<T>&& V == 2 &&
+constexpr bool adds_four_terms = std::is_floating_point_v<T>&& HWY_TARGET == HWY_AVX2&& V == 2 &&
                                  R >= 5 && (distant == Distant::a || distant == Distant::none);
-
-#if HWY_TARGET == HWY_AVX2
-// sum += x * y in place: left to itself, gcc 12 lets the sums change registers in an unrolled loop,
-// and then has to move some of them through memory.
-template <class V>
-HWY_INLINE void add_product(V x, V y, V& sum) {
-  if constexpr (sizeof(hn::TFromV<V>) == 4) {
-    asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
-  } else {
-    asm("vfmadd231pd %2, %1, %0" : "+x"(sum.raw) : "x"(x.raw), "x"(y.raw));
-  }
-}
-
-template <class T, int R, int V>
-HWY_INLINE void add_fours(const T* (&a)[(R + 2) / 3], int64_t a_row, const T*& b, int64_t b_k,
-                          int64_t& k, hn::Vec<Vectors<T>> (&sum)[R][V]) {
-  const Vectors<T> d;
-  constexpr int lanes = lanes_of<T>, terms = 4;
-  int64_t one = a_row, two = 2 * a_row;
-  for (; k >= terms; k -= terms) {
-    asm("" : "+r"(one), "+r"(two));  // or each sum with a constant would be kept in a register
-    MT_UNROLL for (int term = 0; term < terms; ++term) {
-      hn::Vec<Vectors<T>> bs[V];
-      MT_UNROLL for (int v = 0; v < V; ++v) bs[v] = hn::LoadU(d, b + v * lanes);
-      MT_UNROLL for (int i = 0; i < R; ++i) {
-        const int64_t row = i % 3 == 0 ? 0 : i % 3 == 1 ? one : two;
-        const auto x = hn::Set(d, a[i / 3][row + term]);
-        MT_UNROLL for (int v = 0; v < V; ++v) add_product(x, bs[v], sum[i][v]);
-      }
-      b += b_k;
-    }
-    MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += terms;
-  }
-}
-#endif
 
 // Both operands advance by strides. b has whole vectors, unless partial loads are as fast.
 template <class T, int R, int V, Distant distant>
