@@ -35,59 +35,102 @@ HWY_INLINE const float* address(const float* data, int64_t offset) {
                                         static_cast<uintptr_t>(offset) * sizeof(float));
 }
 
+using SameMask = hn::Mask<Vectors<float>>;
+
+// The lanes of positions from `from` up to `to`; 0 is the first lane.
+HWY_INLINE SameMask lanes_among(int64_t from, int64_t to) {
+  const Vectors<float> d;
+  constexpr int64_t lanes = lanes_of<float>;
+  const int64_t before = std::clamp<int64_t>(from, 0, lanes);
+  const int64_t last = std::clamp<int64_t>(to, before, lanes);
+  return hn::AndNot(hn::FirstN(d, before), hn::FirstN(d, last));
+}
+
+using SameSums = hn::Vec<Vectors<float>>[3][3];
+
+// Adds a vector of positions from `at` on, some of which, or of whose windows' lines, may not be
+// there; `columns`: the lanes whose element each column has.
+HWY_INLINE void add_some_windows(const SameWindows& how, const SamePositions& over, int64_t at,
+                                 const SameMask (&columns)[3], SameSums& sum) {
+  const Vectors<float> d;
+  const int64_t width = how.width, size = how.size();
+  const SameMask there = lanes_among(over.first - at, over.end - at);
+  const auto dy = hn::MaskedLoad(there, d, address(over.y, at));
+  MT_UNROLL for (int i = 0; i < 3; ++i) {
+    // Lanes whose line is one of the image's.
+    const int64_t from = at + (how.lines[0].shift + i) * width;
+    const SameMask lines = hn::And(there, lanes_among(-from, size - from));
+    const float* const x = address(over.image, from + how.columns[0].shift);
+    MT_UNROLL for (int j = 0; j < 3; ++j) {
+      const auto some = hn::MaskedLoad(hn::And(lines, columns[j]), d, address(x, j));
+      sum[i][j] = hn::IfThenElse(there, fused(d, some, dy, sum[i][j]), sum[i][j]);
+    }
+  }
+}
+// A function of its own, so that its masks take no registers from the sums of all other vectors.
+HWY_NOINLINE void add_windows_at_edge(const SameWindows& how, const SamePositions& over, int64_t at,
+                                      const SameMask (&columns)[3], SameSums& sum) {
+  add_some_windows(how, over, at, columns, sum);
+}
+
 // Continues sums[place in a window][lane] over the positions, for 3 x 3 windows over an image that
 // is read in place. Fetches as much of the next image and of its y, which hardware does not
-// foresee. Registers hold the sums of one vector of the lanes.
-inline void add_windows_in_place(const SameWindows& how, const SamePositions& over, float* sums) {
+// foresee. Registers hold the sums of one vector of the lanes. `small`: most vectors are at edges.
+template <bool small>
+HWY_INLINE void add_windows_in_place(const SameWindows& how, const SamePositions& over,
+                                     float* sums) {
   constexpr int64_t side = 3, step = SameWindows::lanes;
   const auto [image, y, to_next_y, first, end, lane] = over;
-  const int64_t to_above = -how.lines[0].shift, to_left = -how.columns[0].shift;
   const Vectors<float> d;
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t width = how.width, size = how.size();
+  const int64_t to_above = how.lines[0].shift * width, to_left = how.columns[0].shift;
   for (int64_t v = 0; v < step; v += lanes) {
-    hn::Vec<Vectors<float>> sum[side][side];
+    SameSums sum;
     MT_UNROLL for (int i = 0; i < side; ++i) {
       MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] =
           hn::LoadU(d, sums + (i * 3 + j) * step + v);
     }
-    int64_t column = ((first - lane) % width + width) % width;  // of the vector's first position
+    int64_t column = ((first - lane) % width + width) % width;  // of the 16 lanes' first position
     for (int64_t at = first - lane + v; at < end; at += step) {
-      if (v == 0) {
-        __builtin_prefetch(address(image, how.image + at), 0, 2);
-        __builtin_prefetch(address(y, to_next_y + at), 0, 2);
-      }
-      const auto among = [&](int64_t from, int64_t to) HWY_ATTR {  // lanes of positions up to `to`
-        const int64_t before = std::clamp<int64_t>(from, 0, lanes);
-        const int64_t last = std::clamp<int64_t>(to, before, lanes);
-        return hn::AndNot(hn::FirstN(d, before), hn::FirstN(d, last));
-      };
+      if (v == 0) __builtin_prefetch(address(image, how.image + at), 0, 2);
+      if (v + lanes == step) __builtin_prefetch(address(y, to_next_y + at - v), 0, 2);
+      const int64_t above = at + to_above, below = above + (side - 1) * width;
+      const auto element = [&](int i, int j)
+                               HWY_ATTR { return address(image, above + i * width + to_left + j); };
       const uint16_t* const inside = how.inside.data() + column * side;
-      hn::Mask<Vectors<float>> columns[side];
-      MT_UNROLL for (int j = 0; j < side; ++j) {
-        columns[j] = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
-      }
-      const int64_t above = at - to_above * width, below = above + (side - 1) * width;
-      const bool whole = at >= first && at + lanes <= end;
-      const auto load = [&](hn::Mask<Vectors<float>> mask, int i, int j) HWY_ATTR {
-        return hn::MaskedLoad(mask, d, address(image, above + i * width - to_left + j));
-      };
-      if (whole && above >= 0 && below + lanes <= size) {
+      const bool whole = at >= first && at + lanes <= end && above >= 0 && below + lanes <= size;
+      // Masks cost nothing with AVX-512.
+      if (!small && lanes < step && whole &&
+          (~((inside[0] & inside[1] & inside[2]) >> v) & ((1 << lanes) - 1)) == 0) {
         const auto dy = hn::LoadU(d, y + at);
         MT_UNROLL for (int i = 0; i < side; ++i) {
           MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] =
-              fused(d, load(columns[j], i, j), dy, sum[i][j]);
+              fused(d, hn::LoadU(d, element(i, j)), dy, sum[i][j]);
         }
       } else {
-        const auto there = among(first - at, end - at);
-        const auto dy = hn::MaskedLoad(there, d, address(y, at));
-        MT_UNROLL for (int i = 0; i < side; ++i) {
-          // Lanes whose line is one of the image's.
-          const int64_t from = above + i * width;
-          const auto lines = hn::And(there, among(-from, size - from));
-          MT_UNROLL for (int j = 0; j < side; ++j) {
-            const auto x = load(hn::And(lines, columns[j]), i, j);
-            sum[i][j] = hn::IfThenElse(there, fused(d, x, dy, sum[i][j]), sum[i][j]);
+        SameMask columns[side];
+        MT_UNROLL for (int j = 0; j < side; ++j) {
+          columns[j] = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
+        }
+        if (whole) {
+          const auto dy = hn::LoadU(d, y + at);
+          MT_UNROLL for (int i = 0; i < side; ++i) {
+            MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] =
+                fused(d, hn::MaskedLoad(columns[j], d, element(i, j)), dy, sum[i][j]);
+          }
+        } else if (small) {
+          add_some_windows(how, over, at, columns, sum);
+        } else {
+          SameMask edge[side];
+          SameSums copy;
+          MT_UNROLL for (int i = 0; i < side; ++i) {
+            edge[i] = columns[i];
+            MT_UNROLL for (int j = 0; j < side; ++j) copy[i][j] = sum[i][j];
+          }
+          add_windows_at_edge(how, over, at, edge, copy);
+          MT_UNROLL for (int i = 0; i < side; ++i) {
+            MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] = copy[i][j];
           }
         }
       }

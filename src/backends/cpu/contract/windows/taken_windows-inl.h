@@ -146,7 +146,11 @@ void add_taken_windows(const SameWindows& how, const SamePositions& over, int64_
 // The same for at least places [begin, end) of the window.
 inline void add_same_windows(const SameWindows& how, const SamePositions& over, int64_t begin,
                              int64_t end, float* phases, float* sums) {
-  if (how.in_place()) return add_windows_in_place(how, over, sums);
+  if (how.in_place()) {
+    constexpr int64_t small = 400;  // positions of an image; with AVX2 14 x 14 are, 24 x 24 not
+    return how.size() < small ? add_windows_in_place<true>(how, over, sums)
+                              : add_windows_in_place<false>(how, over, sums);
+  }
   const auto columns = static_cast<int64_t>(how.columns.size());
   const int64_t first = begin / columns, last = (end - 1) / columns + 1;
   switch (columns * how.step) {
