@@ -43,7 +43,9 @@ HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   // With ln(2) in one part, which is exact enough: k times its error is below one unit in the last
   // place for weights of 1e-9 and more, and below five for any.
   const auto e = scaled_exponential<1>(x);
-  return scale_where(not_less(x, choose<V>(-87, -708)), e.y, e.k, e.biased);
+  const auto normal = not_less(x, choose<V>(-87, -708));
+  if constexpr (skips_lanes<V>) return scale_where(normal, e.y, e.k, e.biased);
+  return only_where(normal, e.y * power_of_two<V>(e.biased - Bits<V>(2 * exponent_bias<V>)));
 }
 
 // Calls run<vectors>(query) for several vectors of queries at a time, from `query` on: as many as
