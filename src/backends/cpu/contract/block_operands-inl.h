@@ -100,7 +100,8 @@ class BlockOperands {
   }
 
   // Points `tile` at the panel of b that begins at `column`; returns how many columns it has. A
-  // packed panel comes from the second-level cache and is fetched less far ahead than others.
+  // packed panel comes from the second-level cache and is fetched less far ahead than others. If
+  // the last one overlaps the one before, it begins earlier, and `tile` has more columns.
   int64_t take_panel(MicroTile<T>& tile, int64_t column) {
     int64_t columns = std::min(plan_.panel, plan_.columns - column);
     tile.columns = columns;
@@ -121,7 +122,8 @@ class BlockOperands {
       if (plan_.far) fetch_next_terms(tile, column, columns);
     }
     if (!plan_.gaps) {
-      tile.b += b_.rows.offset(first_column() + column);
+      if (plan_.overlaps) tile.columns = width(columns);
+      tile.b += b_.rows.offset(first_column() + column + columns - tile.columns);
     } else {
       columns = gapped_.find(column);
       tile.b += gapped_.offset();
@@ -152,7 +154,8 @@ class BlockOperands {
   // the next terms of this panel.
   void fetch_next_terms(MicroTile<T>& tile, int64_t column, int64_t columns) const {
     const int64_t whole = width(plan_.columns);
-    const bool in_order = !small_first_cache && tile.b_k >= plan_.columns && tile.b_k <= whole;
+    const bool pays = !small_first_cache || (small_second_cache && sizeof(T) == 8);
+    const bool in_order = pays && tile.b_k >= plan_.columns && tile.b_k <= whole;
     tile.coming = static_cast<const T*>(block_.b_data) + (k_begin_ + k_count_) * tile.b_k +
                   first_column() + column * (in_order ? k_count_ : 1);
     tile.coming_step = in_order ? columns : tile.b_k;

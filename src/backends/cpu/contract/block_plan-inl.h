@@ -91,6 +91,7 @@ struct BlockPlan {
   bool passes;        // each group of slivers writes c where the first one did
 
   bool a_in_place = true, b_in_place = true;
+  bool overlaps = false;       // the last panel of b begins early enough to have whole vectors
   bool indexed = false;        // the kernel looks up a, and b unless it is packed, in tables
   bool along_slivers = false;  // each sliver meets all panels before the next one does
   bool packs_along = false;    // the first sliver packs b as it goes
@@ -166,7 +167,15 @@ int64_t BlockPlan<T>::most_panel(const Block& block) const {
   if (far) return std::min(narrow_vectors * lanes, round_up(columns, lanes));
   if (repays_high_slivers(block)) return lanes * narrow_vectors;
   // Looking up many rows in tables takes longer than multiplying them with a single vector.
-  return lanes * (gaps ? vectors_for<T>(rows, widest, 2) : vectors_for<T>(rows, columns));
+  if (gaps) return lanes * vectors_for<T>(rows, widest, 2);
+  const int64_t most = lanes * vectors_for<T>(rows, columns);
+  const MatrixOperand &a = *block.a, &b = *block.b;
+  const bool part = !loads_part_at_once && lanes < columns && columns < most;
+  const bool even = part && b.k.uniform() && a.rows.uniform() && a.k.uniform();
+  if (even && reads_b_in_place(b, dtype_of<T>, rows, columns, block.k_end - block.k_begin)) {
+    return columns / lanes * lanes;  // a second panel overlaps it
+  }
+  return most;
 }
 
 template <class T>
@@ -197,9 +206,11 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   a_in_place = reads_a_in_place(a, dtype_of<T>, rows, count);
   fetches_a = b_in_place || count * int64_t(sizeof(T)) < long_row_bytes;
   // Kernels that read by strides load whole vectors, unless parts are as quick.
-  const bool whole = loads_part_at_once || columns % lanes == 0;
-  indexed = gaps || (b_in_place && !(whole && b.k.uniform())) ||
-            (a_in_place && !(a.rows.uniform() && a.k.uniform()));
+  bool whole = loads_part_at_once || columns % lanes == 0;
+  const bool uneven = a_in_place && !(a.rows.uniform() && a.k.uniform());
+  overlaps = !whole && !gaps && !uneven && b_in_place && b.k.uniform() && columns > panel;
+  whole = whole || overlaps;
+  indexed = gaps || uneven || (b_in_place && !(whole && b.k.uniform()));
   // With one panel each sliver is used once and need not stay in a cache for another panel.
   const bool several = columns > panel;
   pairs_a = !a_in_place && !indexed && several && a.dtype == dtype_of<T> && a.k.uniform() &&

@@ -91,10 +91,10 @@ class BlockRun {
     tile.first = first_;
     tile.streamed = plan_.streamed && !plan_.indexed;
     tile.c_row = block_.c_row;
-    tile.from_row = plan_.gaps ? plan_.panel : block_.c_row;
     tile.kept = plan_.gaps ? operands_.gapped().kept() : nullptr;
     if (plan_.passes) first_row_of_c_ = plan_.slivers.first_row(begin);
     operands_.take_group(tile, begin, end);
+    if (plan_.overlaps && !first_) keep_overlapped_sums(begin, end);
     if (plan_.along_slivers) {
       for (int64_t sliver = begin; sliver < end; ++sliver) run_along(tile, sliver);
     } else {
@@ -111,6 +111,19 @@ class BlockRun {
       done.row_end = block_.tile.row_begin + plan_.slivers.first_row(end);
       if (plan_.passes) done.passing = block_.c;
       block_.epilogue->run(block_.epilogue->context, done);
+    }
+  }
+
+  // The last panel continues from what its sums were before the others changed some of them.
+  void keep_overlapped_sums(int64_t begin, int64_t end) {
+    const int64_t width = round_up((plan_.columns - 1) % plan_.panel + 1, lanes_of<T>);
+    overlapped_row_ = plan_.slivers.first_row(begin);
+    const T* from =
+        static_cast<const T*>(block_.c) + overlapped_row_ * block_.c_row + plan_.columns - width;
+    T* to = overlapped_;
+    for (int64_t row = overlapped_row_; row < plan_.slivers.first_row(end); ++row) {
+      to = std::copy_n(from, width, to);
+      from += block_.c_row;
     }
   }
 
@@ -138,9 +151,15 @@ class BlockRun {
     const bool last_panel = column + columns == plan_.columns;
     const bool last_sliver = sliver + 1 == plan_.slivers.count;
     operands_.take_sliver(tile, sliver, last_panel && !last_sliver);
-    T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
+    const int64_t overlap = plan_.overlaps ? tile.columns - columns : 0;
+    T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column - overlap;
     tile.c = c;
     tile.from = plan_.gaps ? operands_.gapped().sums() : c;
+    tile.from_row = plan_.gaps ? plan_.panel : block_.c_row;
+    if (overlap > 0 && !first_) {
+      tile.from = overlapped_ + (plan_.slivers.first_row(sliver) - overlapped_row_) * tile.columns;
+      tile.from_row = tile.columns;
+    }
     if (plan_.gaps && !first_) operands_.gapped().spread(c, block_.c_row, rows);
     const int64_t right = last_panel ? 0 : columns, down = last_sliver ? 0 : rows * block_.c_row;
     tile.fetched = !first_ ? c + (plan_.along_slivers ? right : down) : tile.streamed ? nullptr : c;
@@ -172,7 +191,10 @@ class BlockRun {
   const Block& block_;
   BlockPlan<T> plan_;
   BlockOperands<T> operands_;
-  int64_t first_row_of_c_ = 0;       // the tile's row where c begins
+  int64_t first_row_of_c_ = 0;  // the tile's row where c begins
+  // A last panel's sums, [rows from overlapped_row_ on, its columns], where panels overlap.
+  int64_t overlapped_row_ = 0;
+  T overlapped_[loads_part_at_once ? 1 : paired_rows * BlockPlan<T>::widest];
   int64_t k_count_ = 0;              // terms of the current block
   bool first_ = true, last_ = true;  // whether the current block is
 };

@@ -106,7 +106,8 @@ bool SmallProduct::prepare(const Schedule& schedule, const MatrixOperand& a,
     return true;
   }
   const bool in_place = lies && reads_b_in_place(b, sum_, rows_, columns_, k_);
-  if (!in_place || !takes_columns) {
+  const bool overlaps = in_place && !takes_columns && columns_ > lanes_;
+  if (!in_place || (!takes_columns && !overlaps)) {
     const bool neighbours = columns_ == 1 ? b_k_ != 1 : b_row_ == 1;
     const bool brings = columns_ * k_ <= most_brought;
     if (neighbours && brings && (in_place || !lies)) {
@@ -126,7 +127,7 @@ bool SmallProduct::prepare(const Schedule& schedule, const MatrixOperand& a,
   }
   pack_ = all.pack;
   pitch_ = packs_ && turned_ ? round_up(columns_, lanes_) : columns_;
-  const int vectors = all.vectors_for(rows_, columns_);
+  const int vectors = all.vectors_for(rows_, overlaps ? columns_ / lanes_ * lanes_ : columns_);
   panel_ = vectors * lanes_;
   slivers_ = divide_up(rows_, all.rows_for(vectors));
   least_rows_ = rows_ / slivers_;
@@ -143,6 +144,10 @@ bool SmallProduct::prepare(const Schedule& schedule, const MatrixOperand& a,
     panel.step = packs_ ? round_up(panel.columns, lanes_) : b_k_;
     panel.ahead = (packs_ ? 4 : 16) * panel.step;
     panel.size = packs_ ? panel_ * k_ : panel_;
+  }
+  if (overlaps) {
+    overlap_ = round_up(panels_[1].columns, lanes_) - panels_[1].columns;
+    panels_[1].columns += overlap_;
   }
   fetches_ = schedule.batch > 1 || rows_ * columns_ * int64_t(size_of(sum_)) > near_bytes;
   const int last_vectors = static_cast<int>(divide_up(panels_[1].columns, lanes_));
@@ -255,6 +260,8 @@ void SmallProduct::run_as(const void* a_data, const void* b_data, void* out, cha
       tile.c += panels_[0].columns;
     }
     if (packs_ && sliver + 1 < slivers_) tile.a_ahead = rows * a_row_;
+    tile.b -= overlap_;
+    tile.c -= overlap_;
     run_panel(panels_[1], 1);
     tile.a += rows * a_row_;
     row += rows * pitch_;

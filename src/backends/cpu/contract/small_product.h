@@ -71,8 +71,9 @@ class SmallProduct {
   };
   Panel panels_[2];  // whole ones, and the last
   int64_t whole_panels_;
-  bool fetches_;   // the result's lines, before they are written
-  int64_t pitch_;  // distance of the rows that a tile writes; whole vectors where possible
+  int64_t overlap_ = 0;  // columns that the last panel shares with the one before, to be whole
+  bool fetches_;         // the result's lines, before they are written
+  int64_t pitch_;        // distance of the rows that a tile writes; whole vectors where possible
   int64_t slivers_ = 0, least_rows_, higher_slivers_;
   int64_t passing_ = 0;  // slivers that the epilogue takes together
   StridedKernels::Pack pack_;

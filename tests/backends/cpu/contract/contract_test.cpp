@@ -214,6 +214,25 @@ TEST(Contract, FewRowsOfALayer) {
   }
 }
 
+// Where vectors cannot be read in part, the last panel of columns overlaps the one before, in one
+// block of terms and in several, whose sums so far lie in the result.
+TEST(Contract, ColumnsBeyondWholeVectors) {
+  Random random(36);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t m : {1, 5, 10, 31, 70}) {
+      for (int64_t n : {5, 9, 12, 15, 17, 23, 31, 33, 100, 131}) {
+        for (int64_t k : {1, 10, 100, 700, 1300}) {
+          Contraction c = matrices(m, n, k, m % 2 == 0, false, dtype);
+          check(c, random, {1, 2});
+          c.k[0].b_stride = k % 100 == 0 ? n + 3 : -n;
+          check(c, random, {1});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST(Contract, TallProductsOfATranspose) {
   Random random(32);
   for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
