@@ -12,7 +12,9 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in: the widest panel
-constexpr int64_t few_rows = 72;    // too few to repay packing b
+// Rows too few to repay packing b; and where rows of b share few sets of the caches, of which a
+// small second-level cache keeps too little for the next rows of a to find it there.
+constexpr int64_t few_rows = 72, few_rows_of_shared_sets = 18;
 
 // A b is read in place if it has at most `least` bytes; or has `little` or spans `spanning_little`,
 // if its rows begin with a line of memory and do not share one or two first-level cache sets.
@@ -33,13 +35,14 @@ bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k
 bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
   const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
-  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 2048 != 0;
+  const bool shares_sets = b.k.uniform() && step % 2048 == 0;
+  const bool aligned = b.k.uniform() && step % 64 == 0 && !shares_sets;
+  const int64_t few = small_second_cache && shares_sets ? few_rows_of_shared_sets : few_rows;
   const bool small =
       k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
   const bool stays = b.k.uniform() && b.k.size <= few_terms && rows >= many_rows &&
                      columns * size > 256;  // more than a panel
-  return lies_as(b.dtype, sum) && neighbours &&
-         (rows <= few_rows || (small && !stays) || b.slides());
+  return lies_as(b.dtype, sum) && neighbours && (rows <= few || (small && !stays) || b.slides());
 }
 
 static_assert(group_rows * most_block_k <= paired_rows * block_k);
