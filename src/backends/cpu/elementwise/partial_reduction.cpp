@@ -110,18 +110,25 @@ HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t
   }
 }
 
-// At most a vector of columns of P panels. Short rows take part of a vector: a whole one would be
-// read across cache lines.
+// At most a vector of columns of P panels. Short rows take a short vector: of a long one they would
+// take part, which would be read across cache lines.
 template <class Op, class T, int P>
 HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitch, size_t columns,
                                bool far) {
-  if constexpr (HWY_TARGET == HWY_AVX3 && std::is_same_v<Op, AsInTable<Sum>> && sizeof(T) == 4) {
-    constexpr hn::CappedTag<T, 4> quarter;
-    constexpr hn::CappedTag<T, 8> half;
-    if (columns <= 4) {
+  constexpr bool reads_short = HWY_TARGET == HWY_AVX2 || (HWY_TARGET == HWY_AVX3 && sizeof(T) == 4);
+  if constexpr (reads_short && std::is_same_v<Op, AsInTable<Sum>> && std::is_floating_point_v<T>) {
+    constexpr hn::CappedTag<T, 16 / sizeof(T)> quarter;
+    constexpr hn::CappedTag<T, 32 / sizeof(T)> half;
+    if constexpr (HWY_TARGET == HWY_AVX2 && sizeof(T) == 4) {
+      constexpr hn::CappedTag<T, 2> eighth;
+      if (columns == 2) return reduce_vectors<Op, 1, P>(eighth, out, from, rows, pitch, 2, far);
+    }
+    if (columns <= 16 / sizeof(T)) {
       return reduce_vectors<Op, 1, P>(quarter, out, from, rows, pitch, columns, far);
     }
-    if (columns <= 8) return reduce_vectors<Op, 1, P>(half, out, from, rows, pitch, columns, far);
+    if (columns <= 32 / sizeof(T)) {
+      return reduce_vectors<Op, 1, P>(half, out, from, rows, pitch, columns, far);
+    }
   }
   reduce_vectors<Op, 1, P>(Tag<T>(), out, from, rows, pitch, columns);
 }
