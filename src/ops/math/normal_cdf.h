@@ -23,6 +23,16 @@ alignas(64) constexpr float normal_tail[6][16] = {
      -0.000967844797, -0.00104263623, -0.000564593996, -0.000208219484, -5.68012765e-05,
      -1.18879216e-05, -1.94701261e-06, -2.52651716e-07, -2.61876032e-08, 0}};
 
+// By the first halves of the tables, or the whole ones.
+template <bool first_half, class V>
+MT_MATH V normal_tail_about(V r, Bits<V> k) {
+  V tail(0);
+  for (int i = 5; i >= 0; --i) {
+    V coefficient = first_half ? look_up_first_half(normal_tail[i], k) : look_up(normal_tail[i], k);
+    tail = i == 5 ? coefficient : fma(tail, r, coefficient);
+  }
+  return tail;
+}
 // Tails have seven or six digits down to 0.001, then fewer.
 template <class V>
 MT_MATH V normal_cdf(V x) {
@@ -30,8 +40,10 @@ MT_MATH V normal_cdf(V x) {
     V distance = at_most(abs(x), V(6.75));
     V shifted = fma(distance, V(16.0 / 7), rounder<V>());
     V r = fma(shifted - rounder<V>(), V(-7.0 / 16), distance);
-    V tail = look_up(normal_tail[5], bits(shifted));
-    for (int i = 4; i >= 0; --i) tail = fma(tail, r, look_up(normal_tail[i], bits(shifted)));
+    // Most numbers lie within 3.2.
+    const bool near = looks_up_by_halves && all(shifted < rounder<V>() + V(8));
+    V tail = near ? normal_tail_about<true>(r, bits(shifted))
+                  : normal_tail_about<false>(r, bits(shifted));
     return select(x < V(0), tail, V(1) - tail);
   } else {
     return fma(erf(x * V(0.7071067811865476)), V(0.5), V(0.5));
