@@ -13,7 +13,7 @@
 
 #include "backends/cpu/attention/block.h"
 #include "backends/cpu/attention/rows_ahead.h"
-#include "backends/cpu/contract/micro_kernel-inl.h"
+#include "backends/cpu/contract/find_kernel-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
 
 HWY_BEFORE_NAMESPACE();

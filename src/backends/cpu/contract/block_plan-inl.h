@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/contract/blocked.h"
-#include "backends/cpu/contract/micro_kernel-inl.h"
+#include "backends/cpu/contract/find_kernel-inl.h"
 #include "backends/cpu/contract/number.h"
 #include "base/rounding.h"
 

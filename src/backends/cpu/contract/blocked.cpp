@@ -21,7 +21,7 @@
 
 #include "backends/cpu/contract/block_operands-inl.h"
 #include "backends/cpu/contract/block_plan-inl.h"
-#include "backends/cpu/contract/micro_kernel-inl.h"
+#include "backends/cpu/contract/find_kernel-inl.h"
 #include "backends/cpu/contract/transpose-inl.h"
 #include "backends/cpu/contract/windows/lines-inl.h"
 #include "backends/cpu/contract/windows/windows-inl.h"

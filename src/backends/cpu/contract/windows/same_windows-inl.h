@@ -122,7 +122,7 @@ HWY_INLINE void add_windows_in_place(const SameWindows& how, const SamePositions
         } else if (small) {
           add_some_windows(how, over, at, columns, sum);
         } else {
-          SameMask edge[side];
+          SameMask edge[side];  // copies, as what is passed by reference lies in memory
           SameSums copy;
           MT_UNROLL for (int i = 0; i < side; ++i) {
             edge[i] = columns[i];
