@@ -69,10 +69,10 @@ struct InOwnLanes {
   }
 };
 
-// For 16-bit floats: each half of a vector becomes float32, and the operator's result half a vector
-// again.
+// For 16-bit floats: a vector becomes two of float32, and the operator's results one again.
 template <class Op, class Format>
 struct InFloat32 {
+#if HWY_TARGET != HWY_SCALAR
   using Half = hn::Half<Tag<uint16_t>>;
   static HWY_INLINE Vector<float> to_float(hn::Vec<Half> x) {
     return Vector<float>(Format::load(Tag<float>(), Half(), x));
@@ -81,7 +81,6 @@ struct InFloat32 {
     return Format::store(Tag<float>(), Half(), x.raw);
   }
   static HWY_INLINE auto to_half(Mask<float> mask) { return truth_bytes(mask); }
-#if HWY_TARGET != HWY_SCALAR
   template <class... V>
   static HWY_INLINE auto apply(V... x) {
     constexpr Half half;
@@ -89,6 +88,28 @@ struct InFloat32 {
     auto high = to_half(Op::apply(to_float(hn::UpperHalf(half, x.raw))...));
     constexpr hn::Twice<hn::DFromV<decltype(low)>> whole;
     return finished(hn::Combine(whole, high, low));
+  }
+#endif
+};
+// The elements at even places and those at odd ones.
+template <class Op>
+struct InFloat32<Op, Bfloat16> {
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  static HWY_INLINE auto join(Vector<float> even, Vector<float> odd) {
+    return finished(Bfloat16::store_even_odd(Tag<float>(), even.raw, odd.raw));
+  }
+  static HWY_INLINE auto join(Mask<float> even, Mask<float> odd) {
+    constexpr Tag<uint16_t> d;
+    auto halves = [&](Mask<float> mask)
+                      HWY_ATTR { return hn::BitCast(d, hn::VecFromMask(Tag<float>(), mask.raw)); };
+    const auto whole = hn::MaskFromVec(hn::OddEven(halves(odd), halves(even)));
+    return finished(truth_bytes(Mask<uint16_t>{whole}));
+  }
+  template <class... V>
+  static HWY_INLINE auto apply(V... x) {
+    constexpr Tag<float> d;
+    return join(Op::apply(Vector<float>(Bfloat16::load_even(d, x.raw))...),
+                Op::apply(Vector<float>(Bfloat16::load_odd(d, x.raw))...));
   }
 #endif
 };
@@ -147,7 +168,8 @@ constexpr bool is_cheap_in_integers(Elementwise code) {
 }
 constexpr bool is_cheap_in_float32(Elementwise code, Domain domain) {
   if (code == Elementwise::div || code == Elementwise::sqrt) return true;
-  return domain == Domain::number && is_cheap<float>(code, domain);
+  const bool of_numbers = domain == Domain::number || code == Elementwise::leaky_relu;
+  return of_numbers && is_cheap<float>(code, domain);
 }
 // Operators worth a kernel for float16 too: arithmetic, rather than comparing and rounding.
 constexpr bool is_arithmetic(Elementwise code, bool truth) {

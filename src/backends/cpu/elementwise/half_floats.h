@@ -66,6 +66,23 @@ struct Bfloat16 {
     return hn::TruncateTo(memory, hn::ShiftRight<16>(rounded(d, x)));
   }
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  // Every other element of a whole vector, from the first or the second on, and back: shifts and
+  // masks are quicker than moving each half of a vector to a whole one.
+  template <class D, class V>
+  static HWY_INLINE auto load_even(D d, V x) {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::BitCast(hn::RebindToUnsigned<D>(), x)));
+  }
+  template <class D, class V>
+  static HWY_INLINE auto load_odd(D d, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    return hn::BitCast(d, hn::And(hn::BitCast(pattern, x), hn::Set(pattern, 0xffff0000u)));
+  }
+  template <class D, class V>
+  static HWY_INLINE auto store_even_odd(D d, V even, V odd) {
+    constexpr hn::Repartition<uint16_t, D> memory;
+    return hn::OddEven(hn::BitCast(memory, rounded(d, odd)),
+                       hn::BitCast(memory, hn::ShiftRight<16>(rounded(d, even))));
+  }
   // Stores two vectors, one after the other.
   template <class D, class V>
   static HWY_INLINE auto store_both(D d, V x0, V x1) {

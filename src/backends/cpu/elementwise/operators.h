@@ -181,8 +181,9 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
 // nevertheless, as quotients of integers do.
 template <class T>
 constexpr bool is_cheap(Elementwise code, Domain domain) {
+  if (std::is_integral_v<T> || code == Elementwise::leaky_relu) return true;
   const bool divides = code == Elementwise::floor_divide || code == Elementwise::remainder;
-  return std::is_integral_v<T> || (domain != Domain::real && code != Elementwise::pow && !divides);
+  return domain != Domain::real && code != Elementwise::pow && !divides;
 }
 
 // Whether it makes no difference if integers are signed, so that one kernel serves both kinds.
