@@ -41,7 +41,7 @@ CompactValues::CompactValues(const Program& program, int64_t columns, Reduced re
   }
   // Begins with all; drops those that cannot be produced or read compact until nothing changes.
   stays_.assign(count, true);
-  std::fill(stays_.begin(), stays_.begin() + once_, false);
+  for (int at = 0; at < once_; ++at) stays_[at] = is_half(code_[at].dtype);
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t at = once_; at < count; ++at) {
@@ -71,12 +71,12 @@ bool CompactValues::reads_only(size_t at) const {
   const Instruction* some = nullptr;
   for (int k = first; k < 3 && i.in[k] != no_place; ++k) {
     const int maker = makers_[at].of[k];
-    if (!reads(at, k) && !is_number(maker)) return false;
+    if (maker < 0) return false;
+    // The first bytes of a number that is an integer are the compact one.
     const Instruction& made = code_[maker];
+    if (!reads(at, k) && (!is_number(maker) || is_floating(made.dtype))) return false;
     if (some && some->dtype != made.dtype) return false;
     some = &made;
-    // A float32 number is not a bfloat16 yet; an integer's first bytes are the narrow one.
-    if (is_number(maker) && is_floating(made.dtype)) return false;
   }
   return some != nullptr;
 }
@@ -131,7 +131,7 @@ Operator CompactValues::operator_of(size_t at) const {
   if (i.code != Opcode::elementwise || !stays_[at]) return nullptr;
   const auto code = static_cast<Elementwise>(i.detail);
   for (int k = 0; k < 3; ++k) {
-    if (reads(at, k)) {
+    if (reads(at, k) && !is_number(makers_[at].of[k])) {
       if (!reads_only(at)) return nullptr;
       return compact_operator(code, code_[makers_[at].of[k]].dtype);
     }
@@ -143,6 +143,7 @@ bool CompactValues::can_read(size_t at, int k) const {
   const Instruction& i = code_[at];
   if (i.row && i.code != Opcode::reduce) return false;
   const auto maker = static_cast<size_t>(makers_[at].of[k]);
+  if (is_number(makers_[at].of[k])) return stays_[at] && is_operator(i) && reads_only(at);
   switch (i.code) {
     case Opcode::elementwise: return stays_[at];
     case Opcode::select:

@@ -14,7 +14,7 @@ class CompactValues {
   // `none`: the program's tiles allow no compact values.
   CompactValues(const Program& program, int64_t columns, Reduced reduced, bool none);
 
-  // Whether the result of instruction `at` is compact.
+  // Whether the result of instruction `at`, which may be a number, is compact.
   bool makes(size_t at) const { return !stays_.empty() && stays_[at]; }
   // Whether operand k of instruction `at` is compact.
   bool reads(size_t at, int k) const;

@@ -28,12 +28,14 @@ class StepMaker {
         instead_(static_cast<size_t>(program.registers)) {
     prepared_.streamed = std::move(streamed);
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
+    prepared_.compact.assign(once_, false);
   }
 
   void run(bool whole_rows) {
     for (size_t at = 0; at < once_; ++at) {
       instead_[code_[at].out] = {code_[at].out, true, 0};
       if (!only_operators_read(at)) prepared_.filled[code_[at].out] = true;
+      prepared_.compact[at] = compact_.makes(at);
     }
     prepared_.steps.reserve(code_.size() - once_);
     for (size_t at = once_; at < code_.size(); ++at) {

@@ -118,7 +118,15 @@ void ProgramRun::place_memory() {
 
 void ProgramRun::fill_numbers(int64_t tile_rows) {
   const Program& program = *prepared_.program;
-  for (int i = 0; i < program.once; ++i) fill(program.instructions[i], tile_rows);
+  for (int i = 0; i < program.once; ++i) {
+    const Instruction& instruction = program.instructions[i];
+    fill(instruction, tile_rows);
+    if (prepared_.compact[i]) {
+      char* number = places_[instruction.out].base;
+      const void* in[1] = {number};
+      store_kernel(instruction.dtype)(number, in, 1);
+    }
+  }
 }
 
 int64_t ProgramRun::column_bytes(const Memory& memory) const {

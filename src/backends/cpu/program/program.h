@@ -121,6 +121,7 @@ struct PreparedProgram {
   // `streamed`. Then entries for the totals, which lie elsewhere.
   std::vector<int64_t> slots;
   std::vector<bool> filled;   // whether a register of one number has it repeated over a tile
+  std::vector<bool> compact;  // whether the number of an instruction is, as in memory (compact.h)
   int64_t scratch_bytes = 0;  // for one worker
 
   // Rows of few columns are transposed in the registers (narrow.h).
