@@ -117,18 +117,16 @@ struct Uint32 {
 
 template <class F>
 void load_elements(void* out, const void* const* inputs, int64_t n) {
-  using Stored = typename F::Stored;
   using Computed = typename F::Computed;
-  const Stored* x = static_cast<const Stored*>(inputs[0]);
+  const auto* x = static_cast<const typename F::Stored*>(inputs[0]);
   Computed* y = static_cast<Computed*>(out);
   size_t i = 0, count = static_cast<size_t>(n);
   if constexpr (F::vector) {
     constexpr Tag<Computed> d;
-    constexpr hn::Rebind<Stored, Tag<Computed>> memory;
-    constexpr size_t lanes = lane_count<Computed>;
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(F::load(d, memory, hn::LoadU(memory, x + i)), d, y + i);
-    }
+    constexpr hn::Rebind<typename F::Stored, Tag<Computed>> memory;
+    i = by_vectors<lane_count<Computed>>(count, [&](size_t at) HWY_ATTR {
+      hn::StoreU(F::load(d, memory, hn::LoadU(memory, x + at)), d, y + at);
+    });
   }
   for (; i < count; ++i) y[i] = F::load(x[i]);
 }
@@ -137,14 +135,13 @@ template <class F>
 void load_floats(void* out, const void* const* inputs, int64_t n) {
   constexpr Tag<int32_t> d;
   constexpr hn::Rebind<typename F::Stored, Tag<int32_t>> memory;
-  constexpr size_t lanes = lane_count<int32_t>;
   const auto* x = static_cast<const typename F::Stored*>(inputs[0]);
   float* y = static_cast<float*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  for (; i + lanes <= count; i += lanes) {
-    const auto integers = F::load(d, memory, hn::LoadU(memory, x + i));
-    hn::StoreU(hn::ConvertTo(Tag<float>(), integers), Tag<float>(), y + i);
-  }
+  const size_t count = static_cast<size_t>(n);
+  size_t i = by_vectors<lane_count<int32_t>>(count, [&](size_t at) HWY_ATTR {
+    const auto integers = F::load(d, memory, hn::LoadU(memory, x + at));
+    hn::StoreU(hn::ConvertTo(Tag<float>(), integers), Tag<float>(), y + at);
+  });
   for (; i < count; ++i) y[i] = static_cast<float>(F::load(x[i]));
 }
 template <class F>
@@ -158,14 +155,20 @@ void store_elements(void* out, const void* const* inputs, int64_t n) {
     constexpr Tag<Computed> d;
     constexpr hn::Rebind<Stored, Tag<Computed>> memory;
     constexpr size_t lanes = lane_count<Computed>;
-    const auto at = [&](size_t j) HWY_ATTR { return hn::LoadU(d, x + j); };
-    if constexpr (requires { F::store_both(d, at(0), at(0)); }) {
-      for (; i + 2 * lanes <= count; i += 2 * lanes) {
-        hn::StoreU(F::store_both(d, at(i), at(i + lanes)), Tag<Stored>(), y + i);
+    const auto load_at = [&](size_t at) HWY_ATTR { return hn::LoadU(d, x + at); };
+    if constexpr (requires { F::store_both(d, load_at(0), load_at(0)); }) {
+      i = by_vectors<2 * lanes>(count, [&](size_t at) HWY_ATTR {
+        const auto both = F::store_both(d, load_at(at), load_at(at + lanes));
+        hn::StoreU(both, Tag<Stored>(), y + at);
+      });
+      if (i + lanes <= count) {
+        hn::StoreU(F::store(d, memory, load_at(i)), memory, y + i);
+        i += lanes;
       }
-    }
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(F::store(d, memory, hn::LoadU(d, x + i)), memory, y + i);
+    } else {
+      i = by_vectors<lanes>(count, [&](size_t at) HWY_ATTR {
+        hn::StoreU(F::store(d, memory, load_at(at)), memory, y + at);
+      });
     }
   }
   for (; i < count; ++i) y[i] = F::store(x[i]);
@@ -179,15 +182,14 @@ void round_elements(void* out, const void* const* inputs, int64_t n) {
   if constexpr (F::vector) {
     constexpr Tag<Computed> d;
     constexpr hn::Rebind<typename F::Stored, Tag<Computed>> memory;
-    constexpr size_t lanes = lane_count<Computed>;
-    for (; i + lanes <= count; i += lanes) {
-      const auto value = hn::LoadU(d, x + i);
+    i = by_vectors<lane_count<Computed>>(count, [&](size_t at) HWY_ATTR {
+      const auto value = hn::LoadU(d, x + at);
       if constexpr (requires { F::round(value); }) {
-        hn::StoreU(F::round(value), d, y + i);
+        hn::StoreU(F::round(value), d, y + at);
       } else {
-        hn::StoreU(F::load(d, memory, F::store(d, memory, value)), d, y + i);
+        hn::StoreU(F::load(d, memory, F::store(d, memory, value)), d, y + at);
       }
-    }
+    });
   }
   for (; i < count; ++i) y[i] = F::load(F::store(x[i]));
 }

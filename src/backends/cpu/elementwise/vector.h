@@ -39,6 +39,22 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr size_t lane_count = HWY_LANES(T);
 
+// Calls f(i) for each whole vector of `lanes` out of `count` elements, in order, two per turn of
+// the loop, which else takes as long as what f does; returns where the remainder begins.
+template <size_t lanes, class F>
+HWY_INLINE size_t by_vectors(size_t count, F f) {
+  size_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    f(i);
+    f(i + lanes);
+  }
+  if (i + lanes <= count) {
+    f(i);
+    i += lanes;
+  }
+  return i;
+}
+
 template <class T>
 struct Mask {
   hn::Mask<Tag<T>> raw;
