@@ -64,6 +64,12 @@ template <class V>
 MT_MATH V normal_value(const ScaledExponential<V>& e) {
   return times_power(e.y, e.biased - Bits<V>(2 * exponent_bias<V>));
 }
+// exp(x) of a float32, where it is normal: within +- normal_exp_reach.
+constexpr int normal_exp_reach = 87;
+template <class V>
+MT_MATH V normal_exp(V x) {
+  return normal_value(scaled_exponential(x));
+}
 // exp(x) = 2^k (1 + r + tail), for those who must not lose what the sum would.
 template <class V>
 struct Exponential {
@@ -83,7 +89,7 @@ MT_MATH V exp(V x) {
   auto e = scaled_exponential(chooses ? x : at_most(x, choose<V>(89, 710)));
   if constexpr (!chooses) return scale_where(stays, e.y, e.k, e.biased);
   // Where all results are normal numbers, as a rule, nothing need be chosen.
-  if (is_single<V> && all(abs(x) <= V(87))) return normal_value(e);
+  if (is_single<V> && all(abs(x) <= V(normal_exp_reach))) return normal_value(e);
   // Zeros are chosen, not computed: a result too small for its type takes a processor long, and
   // masks of -infinity ask for many.
   auto power = bits(only_where(stays, from_bits<V>(e.biased)));

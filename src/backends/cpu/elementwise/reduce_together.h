@@ -45,6 +45,10 @@ constexpr bool is_half(Term term) { return term == Term::float16 || term == Term
 constexpr bool reads_two(Term term) {
   return term == Term::product || term == Term::weighted_product;
 }
+// Whether exponentials are computed faster where they are known to be normal numbers.
+template <Term term, class T>
+constexpr bool tests_normal = (term == Term::exponential || term == Term::kept_exponential) &&
+                              !skips_lanes<Vector<T>> && sizeof(T) == 4 && !is_baseline;
 constexpr bool is_kept(Term term) {
   return term == Term::kept_exponential || term == Term::kept_deviation;
 }
@@ -84,7 +88,8 @@ struct First {
   HWY_INLINE void store(hn::Vec<Tag<T>> x, T* row) const { store_first(Tag<T>(), x, row + at, n); }
 };
 
-template <Term term, class T, class Lanes>
+// `normal`: its exponential is known to be a normal number.
+template <bool normal = false, Term term, class T, class Lanes>
 HWY_INLINE hn::Vec<Tag<T>> term_of(const Row<term, T>& row, Lanes lanes) {
   const auto x = lanes.load(row.x);
   if constexpr (term == Term::itself) {
@@ -94,16 +99,20 @@ HWY_INLINE hn::Vec<Tag<T>> term_of(const Row<term, T>& row, Lanes lanes) {
     return F::load(Tag<T>(), hn::Rebind<uint16_t, Tag<T>>(), x);
   } else if constexpr (is_of_difference(term)) {
     const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
-    const auto value = (is_deviation(term) ? difference : exp(difference)).raw;
+    const auto value = (is_deviation(term) ? difference
+                        : normal           ? normal_exp(difference)
+                                           : exp(difference))
+                           .raw;
     if constexpr (is_kept(term)) lanes.store(value, row.kept);
     return is_deviation(term) ? value * value : value;
   } else {
     return x * (term == Term::square ? x : lanes.load(row.y));
   }
 }
-template <Term term, class T>
+template <bool normal = false, Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> term_at(const Row<term, T>& row, size_t at) {
-  return term_of(row, Whole<T>{at});
+  if constexpr (normal) return term_of<normal>(row, Whole<T>{at});
+  return term_of(row, Whole<T>{at});  // which other terms may overload
 }
 // The last n terms, which are less than a vector; the other lanes hold the identity.
 template <class Op, Term term, class T>
@@ -151,9 +160,11 @@ HWY_INLINE void halve_vectors(V (&sums)[vectors]) {
 }
 
 // Reduces `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
-// If it `fetches`, it prefetches memory `ahead` bytes after the operands as it goes.
+// If it `fetches`, it prefetches memory `ahead` bytes after the operands as it goes. All
+// exponentials may be known to be normal numbers, which then need no test.
 template <class Op, Term term, class T, size_t together, bool fetches = is_of_difference(term)>
-HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, int64_t ahead) {
+HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, int64_t ahead,
+                                bool all_normal = false) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr size_t vectors = row_lanes / lanes;
@@ -174,6 +185,13 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
     if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], both_numbers<T>(a, b));
   };
   size_t j = 0;
+  if constexpr (tests_normal<term, T>) {
+    for (; all_normal && j + row_lanes <= count; j += row_lanes) {
+      fetch_lines<is_cheap(term)>(rows[0].x + j, ahead);
+      HWY_UNROLL(unrolled)
+      for (size_t k = 0; k < vectors; ++k) take(0, k, term_at<true>(rows[0], j + k * lanes));
+    }
+  }
   for (; j + row_lanes <= count; j += row_lanes) {
     HWY_UNROLL(unrolled)
     for (size_t r = 0; r < together; ++r) {

@@ -29,9 +29,10 @@ inline float* row_of(const Input& in, int64_t r) {
 }
 
 template <Term term, bool fetches = term != Term::itself>
-HWY_INLINE float sum_of(const Row<term, float>& row, size_t count, int64_t ahead) {
+HWY_INLINE float sum_of(const Row<term, float>& row, size_t count, int64_t ahead,
+                        bool all_normal = false) {
   float sum;
-  reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead);
+  reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead, all_normal);
   return sum;
 }
 
@@ -40,20 +41,20 @@ HWY_INLINE float sum_of(const Row<term, float>& row, size_t count, int64_t ahead
 template <class F>
 HWY_INLINE void each_vector(size_t count, float* out, int64_t ahead, F&& f) {
   constexpr Tag<float> d;
-  constexpr size_t lanes = lane_count<float>, together = 4;
+  constexpr size_t lanes = lane_count<float>, line = std::max(cache_line / sizeof(float), lanes);
   size_t at = 0;
-  auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + at)); };
+  auto store = [&](size_t i) HWY_ATTR {
+    auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + i)); };
+    hn::StoreU(f(load).raw, d, out + i);
+  };
+  for (; at + line <= count; at += line) {
+    if (ahead != 0) fetch(reinterpret_cast<const char*>(out + at), ahead);
+    HWY_UNROLL(unrolled)
+    for (size_t i = 0; i < line; i += lanes) store(at + i);
+  }
+  for (; at + lanes <= count; at += lanes) store(at);
   auto load_last = [&](const float* from)
                        HWY_ATTR { return Vector<float>(load_first(d, from + at, count - at)); };
-  while (ahead != 0 && at + together * lanes <= count) {
-    HWY_UNROLL(unrolled)
-    for (size_t k = 0; k < together; ++k, at += lanes) {
-      const bool begins_line = k * lanes * sizeof(float) % cache_line == 0;
-      if (begins_line) fetch(reinterpret_cast<const char*>(out + at), ahead);
-      hn::StoreU(f(load).raw, d, out + at);
-    }
-  }
-  for (; at + lanes <= count; at += lanes) hn::StoreU(f(load).raw, d, out + at);
   if (at < count) store_first(d, f(load_last).raw, out + at, count - at);
 }
 

@@ -34,7 +34,9 @@ const std::vector<Form> forms = {
     [](Tensor x, Tensor, Tensor r, Tensor) { return sum(x * r, {-1}); },
     [](Tensor x, Tensor, Tensor r, Tensor) { return cast(x * r, Dtype::float32); },
     [](Tensor x, Tensor, Tensor r, Tensor) { return x + sum(x, {-1}, true) * r; },
-    [](Tensor x, Tensor y, Tensor r, Tensor) { return concat({x, expand(r, y.shape()), y}, 0); },
+    [](Tensor x, Tensor y, Tensor r, Tensor) {
+      return concat({x, expand(r, y.shape()), y}, 0);
+    },
 };
 
 // A NaN is a number of its own.

@@ -231,6 +231,24 @@ TEST(JoinSteps, SharesOfExponentials) {
   });
 }
 
+// A row's largest number is 0; the others are so small that all exponentials are normal numbers,
+// but for one at each place in turn.
+TEST(JoinSteps, SharesOfExponentialsThatAreNormalButForOne) {
+  cpu::for_each_instruction_set([&] {
+    for (int64_t n : {2, 8, 33, 70, 100}) {
+      for (double one : {-86.0, -87.0, -87.5, -100.0, -1e30, double{-INFINITY}, double{NAN}}) {
+        std::vector<double> values = read(abs(noise({n, n}, 1, Dtype::float32)) * -20.0);
+        for (int64_t r = 0; r < n; ++r) {
+          values[r * n + (r + 1) % n] = 0;
+          values[r * n + r] = one;
+        }
+        const Tensor x = now(make({n, n}, values, Dtype::float32));
+        EXPECT_EQ(read_all(shares(x, later)[0]), read_all(shares(x, now)[0])) << n << " " << one;
+      }
+    }
+  });
+}
+
 // What somebody else wants, or reads in parts of a row, is still written.
 TEST(JoinSteps, LeaveWhatOthersRead) {
   const auto values_of = [](std::vector<Tensor> results) {
