@@ -39,6 +39,12 @@ struct Cursor {
       hn::Store(hn::Set(Tag<T>(), value), Tag<T>(), block + i);
     return reinterpret_cast<const char*>(block);
   }
+  // Returns where the n elements at `at` begin a whole vector: `block`, unless they are repeated.
+  HWY_INLINE const char* first(const char* at, size_t n, T* block) const {
+    if (step == 0) return at;
+    hn::Store(load_first(Tag<T>(), reinterpret_cast<const T*>(at), n), Tag<T>(), block);
+    return reinterpret_cast<const char*>(block);
+  }
 };
 template <class T>
 HWY_INLINE Vector<T> load(const char* from) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of ops/elementwise.def as loops over vectors, for one compute type T at a time. Included
-// once for each instruction set; a file that asks for kernel_table<T>() makes T's kernels.
+// Rows of ops/elementwise.def as kernels, for one compute type T at a time. Included once for each
+// instruction set; a file that asks for kernel_table<T>() makes T's kernels.
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
-#include "backends/cpu/elementwise/cursor.h"
+#include "backends/cpu/elementwise/elements.h"
 #include "backends/cpu/elementwise/vector_math.h"
 
 #if defined(MT_CPU_OPERATORS_H) == defined(HWY_TARGET_TOGGLE)
@@ -19,74 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-
-// A result goes to memory as it is, a mask as the i32 0 or 1.
-template <class T>
-HWY_INLINE auto to_memory(Vector<T> v) {
-  return v.raw;
-}
-template <class T>
-HWY_INLINE auto to_memory(Mask<T> mask) {
-  if constexpr (sizeof(T) == 4) {
-    constexpr Tag<int32_t> d;
-    return hn::IfThenElseZero(hn::RebindMask(d, mask.raw), hn::Set(d, 1));
-  } else {
-    constexpr Tag<uint64_t> wide;
-    constexpr hn::Rebind<uint32_t, Tag<uint64_t>> narrow;
-    auto one = hn::IfThenElseZero(hn::RebindMask(wide, mask.raw), hn::Set(wide, 1));
-    return hn::BitCast(hn::RebindToSigned<decltype(narrow)>(), hn::TruncateTo(narrow, one));
-  }
-}
-template <class Raw>
-HWY_INLINE void store(Raw raw, char* out) {
-  hn::DFromV<Raw> d;
-  hn::StoreU(raw, d, reinterpret_cast<hn::TFromV<Raw>*>(out));
-}
-template <class Raw>
-HWY_INLINE void store(Raw raw, char* out, size_t n) {
-  hn::DFromV<Raw> d;
-  store_first(d, raw, reinterpret_cast<hn::TFromV<Raw>*>(out), n);
-}
-
-// All elements, two vectors at a time if the operator is cheap enough for the loop itself to
-// matter. Costly operators have the time to prefetch memory meanwhile.
-template <class Op, class T, bool cheap, size_t... k>
-HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64_t columns,
-                             std::index_sequence<k...>) {
-  constexpr size_t arity = sizeof...(k), lanes = lane_count<T>;
-  constexpr size_t together = cheap ? 2 * lanes : lanes;
-  using Result = decltype(to_memory(Op::apply((void(k), Vector<T>())...)));
-  constexpr size_t bytes = lanes * sizeof(hn::TFromV<Result>);
-  alignas(HWY_MAX_BYTES) T blocks[arity][together];
-  Cursor<T> cursors[arity] = {Cursor<T>(inputs[k])...};
-  const int64_t ahead = inputs[0].ahead;
-  char* y = static_cast<char*>(out);
-  for (; rows > 0; --rows) {
-    const char* at[arity] = {cursors[k].template begin<together>(blocks[k])...};
-    for (size_t left = columns, n; left > 0; left -= n) {
-      if (cheap && HWY_LIKELY(left >= together)) {
-        n = together;
-        auto first = to_memory(Op::apply(load<T>(at[k])...));
-        auto second = to_memory(Op::apply(load<T>(at[k] + lanes * sizeof(T))...));
-        store(first, y);
-        store(second, y + bytes);
-        ((at[k] += 2 * cursors[k].step), ...);
-        y += 2 * bytes;
-      } else {  // the remainder shares the code of whole vectors, which may be long
-        if constexpr (!cheap) fetch(at[0], ahead);
-        n = left < lanes ? left : lanes;
-        auto result = to_memory(Op::apply((n == lanes ? load<T>(at[k]) : load<T>(at[k], n))...));
-        n == lanes ? store(result, y) : store(result, y, n);
-        ((at[k] += cursors[k].step), ...);
-        y += n * sizeof(hn::TFromV<Result>);
-      }
-    }
-  }
-}
-template <class Op, class T, bool cheap, size_t arity>
-void elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
-  each_element<Op, T, cheap>(out, inputs, rows, columns, std::make_index_sequence<arity>());
-}
 
 #define UNARY(name, domain, result, value, gradient) \
   struct name##_operator {                           \
