@@ -50,8 +50,11 @@ constexpr int rows_for(int vectors) {
 }
 
 // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
+// With AVX2 two low tiles of two vectors take less time than a high one of one, which loads more
+// than it multiplies.
+constexpr int fewest_vectors = HWY_TARGET == HWY_AVX2 ? 2 : 1;
 template <class T>
-int vectors_for(int64_t rows, int64_t columns, int fewest = 1) {
+int vectors_for(int64_t rows, int64_t columns, int fewest = fewest_vectors) {
   constexpr int64_t lanes = lanes_of<T>;
   int vectors = static_cast<int>(std::min<int64_t>(most_vectors, divide_up(columns, lanes)));
   while (vectors > fewest && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
