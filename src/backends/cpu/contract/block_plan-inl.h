@@ -137,10 +137,15 @@ bool BlockPlan<T>::is_distant(const Block& block) const {
          reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k);
 }
 
+// Where the second-level cache is small and the last one holds b, several slivers take less time if
+// each meets all panels of few terms before the next one does.
 template <class T>
 bool BlockPlan<T>::is_far(const Block& block) const {
-  const bool few = rows <= 2 * rows_for(most_vectors);
-  return (few || !pages_apart(block.b->k.stride() * int64_t(sizeof(T)))) && is_distant(block);
+  const int64_t step = block.b->k.stride() * int64_t(sizeof(T));
+  const bool one = rows <= rows_for(most_vectors), few = rows <= 2 * rows_for(most_vectors);
+  const bool held = pages_apart(step) || block.b->k.size * step <= last_cache;
+  if (small_second_cache && held && !one) return false;
+  return (few || !pages_apart(step)) && is_distant(block);
 }
 
 // Whether a b that is read in place passes in narrow panels: beside twice as many rows as with wide
@@ -228,7 +233,8 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   along_slivers = pairs_a || (a_in_place && !gaps && several && !far);
   packs_along = !b_in_place && !indexed && whole && b.dtype == dtype_of<T> && b.k.uniform() &&
                 b.rows.uniform() && b.rows.stride() == 1 && panel == widest &&
-                slivers.first_row(1) == packing_rows;
+                slivers.first_row(1) >= fewest_packing_rows &&
+                slivers.first_row(1) <= most_packing_rows;
   const int64_t passing = along_slivers ? columns : std::min(panel, columns);
   const int64_t step = b_in_place ? b.k.stride() : passing;
   b_is_foreseen = packed_is_foreseen && !b_in_place;

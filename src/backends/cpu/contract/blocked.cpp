@@ -167,7 +167,7 @@ class BlockRun {
     if (operands_.packs_along() && sliver == 0) {
       MicroTile<T> packing = tile;
       operands_.take_panel_to_pack(packing, column);
-      packing_kernel_for<T>(vectors)(packing);
+      packing_kernel_for<T>(static_cast<int>(rows), vectors)(packing);
       return nullptr;
     }
     MicroKernel<T> kernel;

@@ -64,18 +64,26 @@ constexpr std::array<std::array<MicroKernel<T>, most_rows>, most_vectors> micro_
       micro_kernel_rows<T, V + 1, reads>(std::make_integer_sequence<int, rows_for(V + 1)>())...};
 }
 
-// A kernel that packs has this many rows.
-constexpr int packing_rows = rows_for(most_vectors);
-template <class T, int... V>
-constexpr std::array<MicroKernel<T>, most_vectors> packing_kernel_table(
+// Kernels that pack have as many rows as others of most_vectors have at most; with AVX2, where few
+// rows of a are packed for, or fewer.
+constexpr int most_packing_rows = rows_for(most_vectors);
+constexpr int fewest_packing_rows = HWY_TARGET == HWY_AVX2 ? 4 : most_packing_rows;
+template <class T, int R, int... V>
+constexpr std::array<MicroKernel<T>, most_vectors> packing_kernels(
     std::integer_sequence<int, V...>) {
-  return {strided_kernel<T, packing_rows, V + 1, Distant::packed>...};
+  return {strided_kernel<T, R, V + 1, Distant::packed>...};
+}
+template <class T, int... I>
+constexpr std::array<std::array<MicroKernel<T>, most_vectors>, sizeof...(I)> packing_kernel_table(
+    std::integer_sequence<int, I...>) {
+  using Widths = std::make_integer_sequence<int, most_vectors>;
+  return {packing_kernels<T, fewest_packing_rows + I>(Widths())...};
 }
 template <class T>
-MicroKernel<T> packing_kernel_for(int vectors) {
-  static constexpr auto table =
-      packing_kernel_table<T>(std::make_integer_sequence<int, most_vectors>());
-  return table[vectors - 1];
+MicroKernel<T> packing_kernel_for(int rows, int vectors) {
+  constexpr int heights = most_packing_rows - fewest_packing_rows + 1;
+  static constexpr auto table = packing_kernel_table<T>(std::make_integer_sequence<int, heights>());
+  return table[rows - fewest_packing_rows][vectors - 1];
 }
 
 // The kernel for `rows` rows (at most rows_for(vectors)) and `vectors` vectors of columns.

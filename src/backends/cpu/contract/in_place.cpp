@@ -13,12 +13,14 @@ namespace {
 
 constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in: the widest panel
 // Rows too few to repay packing b; and where rows of b share few sets of the caches, of which a
-// small second-level cache keeps too little for the next rows of a to find it there.
-constexpr int64_t few_rows = 72, few_rows_of_shared_sets = 18;
+// small second-level cache keeps too little for the next rows of a to find it there. Any that do
+// not go as one sliver repay it where b is not so large that it has to come from afar.
+constexpr int64_t few_rows = 72, few_rows_of_shared_sets = 18, one_sliver = 6;
 
 // A b is read in place if it has at most `least` bytes; or has `little` or spans `spanning_little`,
 // if its rows begin with a line of memory and do not share one or two first-level cache sets.
 constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
+constexpr int64_t afar = 4096 * kib;
 
 // With at most few_terms terms, packed panels stay in the first-level cache, and many_rows rows
 // repay packing them, as the first rows pack as they go.
@@ -37,7 +39,9 @@ bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t c
   const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
   const bool shares_sets = b.k.uniform() && step % 2048 == 0;
   const bool aligned = b.k.uniform() && step % 64 == 0 && !shares_sets;
-  const int64_t few = small_second_cache && shares_sets ? few_rows_of_shared_sets : few_rows;
+  const int64_t few = !small_second_cache || !shares_sets ? few_rows
+                      : b.k.size * step <= afar           ? one_sliver
+                                                          : few_rows_of_shared_sets;
   const bool small =
       k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
   const bool stays = b.k.uniform() && b.k.size <= few_terms && rows >= many_rows &&
