@@ -32,10 +32,10 @@ HWY_INLINE void cast_vectors(void* out, const void* const* inputs, int64_t n, Fu
   constexpr size_t lanes = lane_count<Wider>;
   const From* x = static_cast<const From*>(inputs[0]);
   To* y = static_cast<To*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(function(to, hn::LoadU(from, x + i)), to, y + i);
-  }
+  const size_t count = static_cast<size_t>(n);
+  size_t i = by_vectors<lanes>(count, [&](size_t at) HWY_ATTR {
+    hn::StoreU(function(to, hn::LoadU(from, x + at)), to, y + at);
+  });
   for (; i < count; ++i) y[i] = convert<Number>(x[i]);
 }
 // Conversions to integers saturate; NaN becomes 0 first, as instruction sets differ on it.
