@@ -16,33 +16,32 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// The i32 condition as a mask over T, widened for elements of 8 bytes.
+// Where the i32 condition is 0, as a mask over T, widened for elements of 8 bytes.
 template <class T>
-HWY_INLINE Mask<T> to_mask(const int32_t* condition, size_t n) {
+HWY_INLINE Mask<T> where_zero(const int32_t* condition, size_t n) {
   if constexpr (sizeof(T) == 4) {
     constexpr Tag<int32_t> d;
     auto c = n < lane_count<T> ? load_first(d, condition, n) : hn::LoadU(d, condition);
-    return !Mask<T>{hn::RebindMask(Tag<T>(), hn::Eq(c, hn::Zero(d)))};
+    return {hn::RebindMask(Tag<T>(), hn::Eq(c, hn::Zero(d)))};
   } else {
     constexpr Tag<int64_t> wide;
     constexpr hn::Rebind<int32_t, Tag<int64_t>> d;
     auto c = n < lane_count<T> ? load_first(d, condition, n) : hn::LoadU(d, condition);
-    return !Mask<T>{hn::RebindMask(Tag<T>(), hn::Eq(hn::PromoteTo(wide, c), hn::Zero(wide)))};
+    return {hn::RebindMask(Tag<T>(), hn::Eq(hn::PromoteTo(wide, c), hn::Zero(wide)))};
   }
 }
 
 // The same for a condition of bytes.
 template <class T>
-HWY_INLINE Mask<T> to_mask(const uint8_t* condition, size_t n) {
+HWY_INLINE Mask<T> where_zero(const uint8_t* condition, size_t n) {
   constexpr hn::Rebind<uint8_t, Tag<T>> bytes;
   const auto c = n < lane_count<T> ? load_first(bytes, condition, n) : hn::LoadU(bytes, condition);
 #if HWY_TARGET == HWY_AVX3
   using Raw = typename hn::Mask<Tag<T>>::Raw;
-  return {hn::Mask<Tag<T>>{static_cast<Raw>(hn::Not(hn::Eq(c, hn::Zero(bytes))).raw)}};
+  return {hn::Mask<Tag<T>>{static_cast<Raw>(hn::Eq(c, hn::Zero(bytes)).raw)}};
 #else
-  auto mask = [](auto d, auto wide) HWY_ATTR {
-    return !Mask<T>{hn::RebindMask(Tag<T>(), hn::Eq(wide, hn::Zero(d)))};
-  };
+  auto mask = [](auto d, auto wide)
+                  HWY_ATTR { return Mask<T>{hn::RebindMask(Tag<T>(), hn::Eq(wide, hn::Zero(d)))}; };
   if constexpr (sizeof(T) == 1) {
     return mask(bytes, c);
   } else if constexpr (sizeof(T) == 8) {
@@ -69,19 +68,19 @@ void select_elements(void* out, const Input* inputs, int64_t rows, int64_t colum
   T* y = static_cast<T*>(out);
   for (; rows > 0; --rows) {
     const char *m = c.begin(conditions), *p = a.begin(blocks[0]), *q = b.begin(blocks[1]);
-    size_t left = columns;
-    for (; left >= lanes; left -= lanes, y += lanes) {
-      auto mask = to_mask<T>(reinterpret_cast<const Condition*>(m), lanes);
-      hn::StoreU(select(mask, load<T>(p), load<T>(q)).raw, d, y);
+    const size_t whole = by_vectors<lanes>(static_cast<size_t>(columns), [&](size_t at) HWY_ATTR {
+      const Mask<T> zero = where_zero<T>(reinterpret_cast<const Condition*>(m), lanes);
+      hn::StoreU(select(zero, load<T>(q), load<T>(p)).raw, d, y + at);
       m += step_c;
       p += step_a;
       q += step_b;
-    }
+    });
+    const size_t left = static_cast<size_t>(columns) - whole;
     if (left > 0) {
-      auto mask = to_mask<T>(reinterpret_cast<const Condition*>(m), left);
-      store_first(d, select(mask, load<T>(p, left), load<T>(q, left)).raw, y, left);
-      y += left;
+      const Mask<T> zero = where_zero<T>(reinterpret_cast<const Condition*>(m), left);
+      store_first(d, select(zero, load<T>(q, left), load<T>(p, left)).raw, y + whole, left);
     }
+    y += columns;
   }
 }
 
