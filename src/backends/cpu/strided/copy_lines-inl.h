@@ -33,14 +33,29 @@ HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
   }
 }
 
+// Copies `piece` bytes; by whole vectors, for which compilers take shorter ones.
+template <size_t piece>
+HWY_INLINE void copy_piece(char* to, const char* from) {
+  constexpr Tag<uint8_t> d;
+  constexpr size_t lanes = lane_count<uint8_t>;
+  if constexpr (piece % lanes != 0 || is_baseline) {
+    std::memcpy(to, from, piece);
+  } else {
+    HWY_UNROLL(4)
+    for (size_t at = 0; at < piece; at += lanes) {
+      const auto x = hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + at));
+      hn::StoreU(x, d, reinterpret_cast<uint8_t*>(to + at));
+    }
+  }
+}
 // Copies rows of at least `piece` bytes in pieces of that size, of which the last two overlap.
 template <size_t piece>
 HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t from_step,
                             int64_t rows, size_t bytes) {
   const size_t last = bytes - piece;
   for (; rows > 0; --rows, to += to_step, from += from_step) {
-    for (size_t at = 0; at < last; at += piece) std::memcpy(to + at, from + at, piece);
-    std::memcpy(to + last, from + last, piece);
+    for (size_t at = 0; at < last; at += piece) copy_piece<piece>(to + at, from + at);
+    copy_piece<piece>(to + last, from + last);
   }
 }
 // Does not call the C library: a call takes longer than a short row, and glibc copies 2 KB and more
@@ -49,7 +64,9 @@ HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t
 HWY_NOINLINE void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step,
                                 int64_t rows, size_t bytes) {
   constexpr size_t most = HWY_TARGET == HWY_AVX3 ? 64 : 32;
-  if (bytes >= most) {
+  if (bytes >= 4 * most) {  // else the loop would have most of the instructions
+    copy_pieces<4 * most>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= most) {
     copy_pieces<most>(to, to_step, from, from_step, rows, bytes);
   } else if (bytes >= 16) {
     copy_pieces<16>(to, to_step, from, from_step, rows, bytes);
