@@ -18,7 +18,8 @@ constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in:
 constexpr int64_t few_rows = 72, few_rows_of_shared_sets = 18, one_sliver = 6;
 
 // A b is read in place if it has at most `least` bytes; or has `little` or spans `spanning_little`,
-// if its rows begin with a line of memory and do not share one or two first-level cache sets.
+// if its rows begin with a line of memory and do not share one or two first-level cache sets. Where
+// the second-level cache is small, only if there are few terms.
 constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
 constexpr int64_t afar = 4096 * kib;
 
@@ -38,7 +39,8 @@ bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t c
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
   const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
   const bool shares_sets = b.k.uniform() && step % 2048 == 0;
-  const bool aligned = b.k.uniform() && step % 64 == 0 && !shares_sets;
+  const bool passes_often = small_second_cache && b.k.size > few_terms;
+  const bool aligned = b.k.uniform() && step % 64 == 0 && !shares_sets && !passes_often;
   const int64_t few = !small_second_cache || !shares_sets ? few_rows
                       : b.k.size * step <= afar           ? one_sliver
                                                           : few_rows_of_shared_sets;
