@@ -137,8 +137,8 @@ bool BlockPlan<T>::is_distant(const Block& block) const {
          reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k);
 }
 
-// Where the second-level cache is small and the last one holds b, several slivers take less time if
-// each meets all panels of few terms before the next one does.
+// Where the second-level cache is small and the last one holds b, or b's rows are pages apart,
+// several slivers take less time if each meets all panels of few terms before the next one does.
 template <class T>
 bool BlockPlan<T>::is_far(const Block& block) const {
   const int64_t step = block.b->k.stride() * int64_t(sizeof(T));
