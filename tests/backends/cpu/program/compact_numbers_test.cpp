@@ -39,8 +39,9 @@ const std::vector<Form> forms = {
     },
 };
 
-// A NaN is a number of its own.
-std::vector<double> bits(const Tensor& value) {
+// A NaN is a number of its own. Evaluated first, as reading converts, which would be part of it.
+std::vector<double> bits(Tensor value) {
+  evaluate(value);
   std::vector<double> result = read(value);
   for (double& x : result) x = std::isnan(x) ? 12345 : x;
   return result;
