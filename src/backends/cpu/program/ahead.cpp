@@ -21,7 +21,8 @@ int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
 }
 
-// Whether a step computes long enough to prefetch memory meanwhile.
+}  // namespace
+
 bool is_slow(const Step& step) {
   if (step.is_slow) return true;
   if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
@@ -29,8 +30,6 @@ bool is_slow(const Step& step) {
     return false;
   return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
 }
-
-}  // namespace
 
 std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
                                  const std::vector<Buffer>& buffers) {

@@ -8,6 +8,9 @@
 
 namespace mt::cpu {
 
+// Whether a step computes long enough to prefetch memory meanwhile.
+bool is_slow(const Step& step);
+
 // Fresh memory, larger than the last-level cache, that operators, conversions and copies write.
 std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
                                  const std::vector<Buffer>& buffers);

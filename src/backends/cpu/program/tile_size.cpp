@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/cache.h"
+#include "backends/cpu/program/ahead.h"
 
 namespace mt::cpu {
 namespace {
@@ -71,11 +72,14 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
     return bytes * columns;
   };
   const int64_t all = bytes_of(shared), row = std::max<int64_t>(bytes_of(own), 1);
-  // Two rows pay even if they need the second-level cache, and more of it beside kernels that go
-  // over rows by themselves, as those of a layer norm's gradient do.
+  // Two rows pay even if they need the second-level cache, unless the first one is small and no
+  // step computes long enough meanwhile, and more of it beside kernels that go over rows by
+  // themselves, as those of a layer norm's gradient do.
   const bool joined = std::any_of(steps.begin(), steps.end(),
                                   [](const Step& step) { return step.operate_all != nullptr; });
-  const int64_t room = joined && !small_first_cache ? 3 * first_cache : 2 * first_cache;
+  const bool waits_on_second =
+      small_first_cache && std::none_of(steps.begin(), steps.end(), is_slow);
+  const int64_t room = (waits_on_second ? 1 : joined && !small_first_cache ? 3 : 2) * first_cache;
   const bool two = all + 2 * row <= room;
   return std::clamp<int64_t>((first_cache - all) / row, two ? 2 : 1, most_rows_together);
 }
