@@ -55,12 +55,6 @@ struct TileEpilogue {
     ProgramRun run(program, *program.instead, self.buffers, self.immediates, registers, most);
     run.move_memory(self.turned->product, values, first);
     run.move_memory(self.turned->result, values, first);
-    for (const TurnedEpilogue::ByEntries& each : self.turned->by_entries) {
-      const Memory& memory = program.instead->memory[each.memory];
-      const int64_t entry = tile.batch % each.period;
-      const char* const all = run.address(static_cast<int16_t>(~each.memory), 0);
-      run.move_memory(each.memory, all + entry * int64_t(size_of(memory.dtype)), 0);
-    }
     for (int64_t at = first; at < end; at += most) run.run(at, std::min(most, end - at));
   }
 

@@ -19,27 +19,6 @@ bool spread(Memory* memory, int64_t m, int64_t n, int64_t columns) {
   return strides[0] == 0;
 }
 
-// Changes the layout of a memory that is constant over each entry's n elements to [rows, columns],
-// whose columns are entries. Returns its number of entries, 0 if all have the same value, or -1.
-int64_t part_by_entries(Memory* memory, int64_t n, const TurnedTiles& tiles) {
-  const Layout& layout = memory->layout;
-  const int last = layout.shape.rank() - 1;
-  int varies = last;  // the only dimension along which it does
-  while (varies >= 0 && layout.strides[varies] == 0) --varies;
-  for (int d = 0; d < varies; ++d) {
-    if (layout.strides[d] != 0) return -1;
-  }
-  if (memory->buffer < 0 || memory->row) return -1;
-  const int64_t period = varies < 0 ? 0 : layout.shape[varies];
-  if (varies >= 0 && (varies != last - 1 || layout.shape[last] != n ||
-                      period % tiles.columns != 0 || layout.strides[varies] != 1)) {
-    return -1;
-  }
-  memory->layout = {{tiles.row_count, tiles.columns}, {0, varies < 0 ? 0 : 1}, layout.offset};
-  memory->contiguous = false;
-  return period;
-}
-
 }  // namespace
 
 bool goes_anywhere(const Program& program) {
@@ -88,17 +67,10 @@ std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group,
   segment.rows = tiles.row_count;
   segment.columns = columns;
   int product = -1, result = -1;
-  std::vector<TurnedEpilogue::ByEntries> by_entries;
   for (size_t at = 0; at < segment.memory.size(); ++at) {
     Memory& memory = segment.memory[at];
     const bool is_result = is_stored_to(program, at);
     if (!is_result && memory.buffer != group.output.buffer) {
-      if (tiles.kind == TurnedTiles::entries) {
-        const int64_t period = part_by_entries(&memory, n, tiles);
-        if (period < 0) return std::nullopt;
-        if (period > 0) by_entries.push_back({static_cast<int>(at), period});
-        continue;
-      }
       const bool serves = tiles.kind == TurnedTiles::rows ? spread(&memory, m, n, columns)
                                                           : turn(&memory, columns, n);
       if (!serves) return std::nullopt;
@@ -114,8 +86,7 @@ std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group,
   // The plan lets the result take the product's place only if nothing else reads the product.
   if (segment.memory[result].buffer != group.output.buffer) return std::nullopt;
   const int64_t rows = std::max<int64_t>(1, most_elements / columns);
-  TurnedEpilogue turned{prepare_tiles(program, segment, rows, Reduced::rows), product, result,
-                        std::move(by_entries)};
+  TurnedEpilogue turned{prepare_tiles(program, segment, rows, Reduced::rows), product, result};
   if (turned.program.scratch_bytes > stack_registers) return std::nullopt;
   turned.program.instead = std::move(segment);
   return turned;

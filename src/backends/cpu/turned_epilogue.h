@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "backends/cpu/contract/tile.h"
 #include "backends/cpu/program/program.h"
@@ -14,19 +13,12 @@ namespace mt::cpu {
 struct TurnedEpilogue {
   PreparedProgram program;  // over rows of a tile
   int product, result;      // indices of the memory it reads and writes; the tile replaces both
-  // Memory from which each column of a tile reads one element, from the tile's first entry on; it
-  // repeats after `period` entries.
-  struct ByEntries {
-    int memory;
-    int64_t period;
-  };
-  std::vector<ByEntries> by_entries;
 };
 
 // For a group whose product is computed in such tiles. Returns nothing if
 //  - the epilogue depends on the order of elements;
-//  - an operand varies along both axes of the result, between batch entries that no column stands
-//    for, along rows if a tile has only part of them, or along columns if it has several entries;
+//  - an operand varies along both axes of the result, between batch entries, along rows if a tile
+//    has only part of them, or along columns if it has several entries;
 //  - the result does not take the product's place.
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, const TurnedTiles& tiles);
 

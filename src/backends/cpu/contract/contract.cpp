@@ -41,9 +41,9 @@ TurnedTiles PreparedContraction::turned_tiles() const {
   const Schedule& s = schedule_;
   if (s.m == 0 || s.n == 0 || s.k == 0 || is_small() || strips_ || tiled_ || filtered_) return {};
   if (s.way == Way::abreast && !s.transposed) {
-    const Abreast& how = s.abreast;
-    if (how.by_entries(s.m)) return {TurnedTiles::entries, how.positions(), how.entries};
-    return {TurnedTiles::rows, s.m, how.columns()};
+    // Entries with one row each are finished where they lie, many at a time.
+    if (s.abreast.own_weights && s.m == 1) return {};
+    return {TurnedTiles::rows, s.m, s.abreast.columns()};
   }
   const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
   if (!turns || s.n % s.columns != 0) return {};
@@ -113,7 +113,7 @@ void PreparedContraction::run_strictly(const void* a, const void* b, void* out, 
   if (s.transposed) std::swap(a, b);
   if (small_ && b_source == nullptr) {
     const int64_t bytes = s.m * s.n * static_cast<int64_t>(size_of(out_));
-    const int64_t together = epilogue != nullptr ? s.finished_together() : 1;
+    const int64_t together = epilogue != nullptr ? s.entries_together() : 1;
     const Epilogue* const each = together == 1 ? epilogue : nullptr;
     parallel_items(divide_up(count, together), s.threads, [&](int64_t item, int worker) {
       char* const own =

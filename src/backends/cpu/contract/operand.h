@@ -77,10 +77,11 @@ struct MatrixOperand {
   Dtype dtype;
   Axis batch, rows, k;
 
-  // Where a batch entry begins.
-  const void* entry(const void* data, int64_t index) const {
-    return static_cast<const char*>(data) + batch.offset(index) * int64_t(size_of(dtype));
+  const void* at(const void* data, int64_t offset) const {
+    return static_cast<const char*>(data) + offset * int64_t(size_of(dtype));
   }
+  // Where a batch entry begins.
+  const void* entry(const void* data, int64_t index) const { return at(data, batch.offset(index)); }
 
   // Whether each element is read at least `often` times on average, as sliding windows do.
   bool slides(double often = 2) const;

@@ -16,7 +16,8 @@ void TileRun::run(int64_t first, int64_t end) {
                                                 static_cast<const float*>(a_data_), source_->fill);
     first_ = first;
     count_ = end - first;
-    return share(schedule_.abreast.groups(count_), 1, &TileRun::compute_abreast);
+    return share(divide_up(schedule_.abreast.groups(count_), groups_together()), 1,
+                 &TileRun::compute_groups);
   }
   if (schedule_.way == Way::filtering) {
     share(schedule_.filtering.weights * weight_parts(), 1, &TileRun::transform);
@@ -26,8 +27,8 @@ void TileRun::run(int64_t first, int64_t end) {
   }
   for (first_ = first; first_ < end; first_ += count_) {
     count_ = std::min(group(), end - first_);
-    if (epilogue_of_entries_ != nullptr) {
-      share(divide_up(count_, finished_together_), 1, &TileRun::compute_entries);
+    if (entries_together_ > 1) {
+      share(divide_up(count_, entries_together_), 1, &TileRun::compute_entries);
       continue;
     }
     const TileGrid grid = this->grid();
@@ -96,8 +97,7 @@ void TileRun::compute(int64_t item, char* scratch) {
   } else if (schedule_.way == Way::filtering) {
     filter(tile, scratch);
   } else if (schedule_.way == Way::image_lines) {
-    schedule_.sum == Dtype::float64 ? compute_lines<double>(tile, scratch)
-                                    : compute_lines<float>(tile, scratch);
+    compute_lines(tile, scratch);
   } else if (schedule_.sum == Dtype::float64) {
     compute_floating<double>(tile, entry, panel, scratch);
   } else {
@@ -106,11 +106,15 @@ void TileRun::compute(int64_t item, char* scratch) {
 }
 
 void TileRun::compute_entries(int64_t item, char* scratch) {
-  const int64_t begin = item * finished_together_;
-  const int64_t end = std::min(begin + finished_together_, count_);
-  for (int64_t i = begin; i < end; ++i) compute(i, scratch);
-  epilogue_of_entries_->run(epilogue_of_entries_->context,
-                            schedule_.whole_entries(first_ + begin, first_ + end));
+  const int64_t begin = item * entries_together_;
+  const int64_t end = std::min(begin + entries_together_, count_);
+  const Tile all = schedule_.whole_entries(first_ + begin, first_ + end);
+  if (schedule_.way == Way::image_lines) {
+    compute_lines(all, scratch);
+  } else {
+    for (int64_t i = begin; i < end; ++i) compute(i, scratch);
+  }
+  if (epilogue_of_entries_) epilogue_of_entries_->run(epilogue_of_entries_->context, all);
 }
 
 template <class T>

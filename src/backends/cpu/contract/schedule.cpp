@@ -24,8 +24,8 @@ constexpr double tile_flops = 0.5e6, packing_flops = 5e6;
 // The most rows that the kernel takes together. Where there are no more, b is read only once and
 // not packed, and a tile has up to read_columns columns.
 constexpr int64_t sliver_rows = 12, read_columns = 1024;
-// An epilogue goes over about this many results of small batch entries at a time.
-constexpr int64_t finished_results = 8192;
+// Small batch entries that are taken together have about this many results.
+constexpr int64_t results_together = 8192;
 // A tile that packs both operands and has fewer rows and columns than this is cut further only
 // while tiles are fewer than threads.
 constexpr int64_t repays_cutting = 384;
@@ -239,8 +239,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, cache_line));
 }
 
-int64_t Schedule::finished_together() const {
-  const int64_t wanted = finished_results / std::max<int64_t>(m * n, 1);
+int64_t Schedule::entries_together() const {
+  const int64_t wanted = results_together / std::max<int64_t>(m * n, 1);
   const int64_t most = batch / (threads > 1 ? threads * tiles_per_thread : 1);
   return panels <= 1 && tiles() == 1 ? std::clamp<int64_t>(wanted, 1, std::max<int64_t>(most, 1))
                                      : 1;
@@ -258,8 +258,8 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   if (panels <= 1 && c.out == Dtype::float32) abreast = choose_abreast(a, b, threads, made);
   if (panels <= 1 && sum == c.out && sum == b.dtype) {
     lines = find_image_lines(a, b, made);
-    // Lines that nearly fill a vector of 16 lanes, or several shorter ones.
-    const int64_t fewest = abreast_lanes() == vector_floats ? vector_floats - 1 : 12;
+    // Lines that nearly fill a vector, or several of four lanes.
+    const int64_t lanes = abreast_lanes(), fewest = lanes > 4 ? lanes - 1 : 3 * lanes;
     const bool fills_vectors = lines.in_place && lines.width >= fewest;
     if (lines && (fills_vectors || !abreast.own_weights)) {
       abreast = {};

@@ -69,9 +69,9 @@ struct Schedule {
     return {entries, divide_up(m, rows), divide_up(n, columns), std::max<int64_t>(panels, 1)};
   }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
-  // How many batch entries an epilogue goes over at a time: several if each is a single tile with
-  // few results, else one.
-  int64_t finished_together() const;
+  // How many batch entries an epilogue or image lines take at a time: several if each is a tile
+  // with few results, else one.
+  int64_t entries_together() const;
   // All results of batch entries [begin, end), as the caller sees them.
   Tile whole_entries(int64_t begin, int64_t end) const {
     return {begin, 0, transposed ? n : m, 0, transposed ? m : n, end - begin};

@@ -18,7 +18,6 @@ struct TurnedTiles {
     none,
     transposed,  // [columns of the result, rows]
     rows,        // of several batch entries: [rows of the result, their elements in all entries]
-    entries,     // of several batch entries with one row each: [its elements, entries]
   };
   Kind kind = none;
   int64_t row_count = 0, columns = 0;
@@ -30,8 +29,7 @@ struct Epilogue {
   void (*run)(void* context, const Tile& tile);
   void* context;
   // Called instead of run() where tiles are transposed into the result, before that happens
-  // (PreparedContraction::turned_tiles()). The tile's columns are the rows of `values`; its batch
-  // entry is the first of those in `values`.
+  // (PreparedContraction::turned_tiles()). The tile's columns are the rows of `values`.
   void (*run_turned)(void* context, const Tile& tile, void* values) = nullptr;
 };
 

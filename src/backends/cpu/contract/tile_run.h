@@ -24,9 +24,9 @@ class TileRun {
         out_(static_cast<char*>(work.out)),
         thread_scratch_(static_cast<char*>(work.scratch)),
         slabs_(thread_scratch_ + static_cast<size_t>(schedule_.threads) * schedule_.thread_scratch),
-        finished_together_(finishes(work) ? work.schedule.finished_together() : 1),
-        epilogue_(finished_together_ == 1 ? work.epilogue : nullptr),
-        epilogue_of_entries_(finished_together_ == 1 ? nullptr : work.epilogue),
+        entries_together_(joins_entries(work) ? work.schedule.entries_together() : 1),
+        epilogue_(entries_together_ == 1 ? work.epilogue : nullptr),
+        epilogue_of_entries_(entries_together_ == 1 ? nullptr : work.epilogue),
         source_(work.source) {}
 
   // Computes batch entries [first, end).
@@ -45,7 +45,7 @@ class TileRun {
   // Threads take work `takes` times in all, `items` consecutive items each time.
   void share(int64_t takes, int64_t items, void (TileRun::*work)(int64_t item, char* scratch));
   void compute(int64_t item, char* scratch);
-  // Computes several batch entries of one tile each, then runs their epilogue.
+  // Computes several batch entries of one tile each, and runs their epilogue, if any.
   void compute_entries(int64_t item, char* scratch);
   template <class T>
   void compute_floating(const Tile& tile, int64_t entry, int64_t panel, char* scratch);
@@ -53,10 +53,12 @@ class TileRun {
   void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
                    char* scratch);
 
-  // Whether the epilogue finds results in their place.
-  static bool finishes(const TileWork& work) {
-    return work.epilogue != nullptr && work.epilogue->run_turned == nullptr &&
-           work.schedule.way != Way::abreast && work.schedule.filtering.images <= 1;
+  // Whether there is something to do for several entries at once: an epilogue that finds results in
+  // their place, or images.
+  static bool joins_entries(const TileWork& work) {
+    const Way way = work.schedule.way;
+    if (work.schedule.filtering.images > 1) return false;
+    return work.epilogue ? work.epilogue->run_turned == nullptr : way == Way::image_lines;
   }
   // Batch entries whose tiles are computed together.
   int64_t together() const { return schedule_.filtering.images; }
@@ -78,10 +80,15 @@ class TileRun {
   void transform(int64_t item, char* scratch);
   // Computes the tile of this image and of the images that share its band.
   void filter(const Tile& tile, char* scratch);
-  template <class T>
   void compute_lines(const Tile& tile, char* scratch);
-  // Computes a group of batch entries.
-  void compute_abreast(int64_t item, char* scratch);
+  template <class T>
+  void compute_lines_of(const Tile& tile, char* scratch);
+  // Computes some groups of entries that lie abreast, and runs their epilogue.
+  void compute_groups(int64_t item, char* scratch);
+  void compute_abreast(int64_t first, int64_t count, char* scratch);
+  int64_t groups_together() const {
+    return divide_up(entries_together_, schedule_.abreast.entries);
+  }
 
   static constexpr int64_t weight_outputs = 8;  // that are transformed at a time
   int64_t weight_parts() const { return divide_up(schedule_.m, weight_outputs); }
@@ -92,7 +99,7 @@ class TileRun {
   const void* image(int64_t batch) const { return image_at(b_.batch.offset(batch)); }
   const void* image_at(int64_t offset) const {
     if (source_ != nullptr) return source_->find(source_->context, offset);
-    return static_cast<const char*>(b_data_) + offset * int64_t(size_of(b_.dtype));
+    return b_.at(b_data_, offset);
   }
 
   // ------------------------------------------------------- store_tiles.cpp: what becomes of sums
@@ -121,9 +128,9 @@ class TileRun {
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   char *const out_, *const thread_scratch_, *const slabs_;
-  const int64_t finished_together_;            // batch entries that one epilogue call goes over
+  const int64_t entries_together_;             // batch entries that a thread takes at a time
   const Epilogue* const epilogue_;             // of tiles
-  const Epilogue* const epilogue_of_entries_;  // of finished_together_ entries, instead
+  const Epilogue* const epilogue_of_entries_;  // of entries_together_ entries, instead
   const EntrySource* const source_;
   bool leaves_out_ = false;        // whether products with padding are left out
   int64_t first_ = 0, count_ = 0;  // the batch entries under way

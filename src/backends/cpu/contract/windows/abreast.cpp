@@ -221,8 +221,7 @@ void run_abreast_here(const AbreastBlock& block) {
     }
     // At the end, where lines are fewer, the epilogue also goes over what earlier lines have left.
     if (block.epilogue) {
-      const int64_t rows = how.by_entries(m) ? how.positions() : m;
-      block.epilogue->run_turned(block.epilogue->context, {block.first, 0, 0, 0, rows}, c);
+      block.epilogue->run_turned(block.epilogue->context, {0, 0, 0, 0, m}, c);
     }
     turn_results(block, c, positions, first * how.line);
   }

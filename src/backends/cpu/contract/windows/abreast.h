@@ -59,8 +59,6 @@ struct Abreast {
   // Results of a row that are in scratch: of one entry, and of all.
   int64_t positions() const { return together * line; }
   int64_t columns() const { return positions() * entries; }
-  // Whether results in scratch are [positions, entries]: what varies by channel varies by column.
-  bool by_entries(int64_t rows) const { return own_weights && rows == 1; }
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
     return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
@@ -89,7 +87,6 @@ struct AbreastBlock {
   double fill;                         // the value of padding
   bool leaves_out;                     // whether products with padding are left out
   const Epilogue* epilogue;            // of results in scratch, if any
-  int64_t first;                       // the first entry
   float* out;                          // [count, rows, columns]
   void* scratch;                       // abreast_scratch bytes; begin_abreast has been called
 };

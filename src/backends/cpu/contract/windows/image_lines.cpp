@@ -62,70 +62,116 @@ HWY_INLINE void keep([[maybe_unused]] V& x) {
 #endif
 }
 
-// Computes a vector of each of two lines of the result, whose windows begin at from[0] and from[1],
-// perhaps at an edge of the image.
-template <bool at_edge, class D, class T = hn::TFromD<D>>
-HWY_INLINE void two_vectors(D d, const hn::Vec<D> (&weights)[side * side],
-                            const T* const (&from)[side + 1], int64_t at, const Edge<D>& edge, T* c,
-                            int64_t c_line) {
-  hn::Vec<D> first = hn::Zero(d), second = first;
-  MT_UNROLL for (int i = 0; i < side + 1; ++i) {
+// Where in its line a vector of the result lies.
+enum class Place : uint8_t { inside, edge, whole_line };
+
+// Computes a vector of each of L lines of the result, whose windows begin at from[0] to from[L -
+// 1], and stores the first `lines` of them. Lanes beyond a line that is shorter than the vector are
+// stored as well, where the next line overwrites them, unless the last line has a `mask`. The last
+// weight is in memory, since with four lines registers are too few.
+template <int L, Place in_line, class D, class T = hn::TFromD<D>>
+HWY_INLINE void line_vectors(D d, const hn::Vec<D> (&weights)[side * side - 1],
+                             const T* last_weight, const T* const (&from)[L + side - 1], int64_t at,
+                             const Edge<D>& edge, const ImageLines& how, int64_t lines, T* c,
+                             const hn::Mask<D>* mask = nullptr) {
+  forget(last_weight);
+  hn::Vec<D> sums[L];
+  MT_UNROLL for (int l = 0; l < L; ++l) sums[l] = hn::Zero(d);
+  MT_UNROLL for (int i = 0; i < L + side - 1; ++i) {
     MT_UNROLL for (int j = 0; j < side; ++j) {
       const T* const place = from[i] + at + j;
-      auto x = at_edge && edge.columns >> j & 1 ? edge.load(d, j, place) : hn::LoadU(d, place);
+      const bool masked =
+          in_line == Place::whole_line || (in_line == Place::edge && edge.columns >> j & 1);
+      auto x = masked ? edge.load(d, j, place) : hn::LoadU(d, place);
       keep(x);
-      if (i < side) first = fused(d, weights[i * side + j], x, first);
-      if (i > 0) second = fused(d, weights[(i - 1) * side + j], x, second);
+      MT_UNROLL for (int l = 0; l < L; ++l) {
+        if (l <= i && i < l + side) {
+          const int at_weight = (i - l) * side + j;
+          const auto weight =
+              at_weight < side * side - 1 ? weights[at_weight] : hn::Load(d, last_weight);
+          sums[l] = fused(d, weight, x, sums[l]);
+        }
+      }
     }
   }
-  // If there is only one line, c_line is 0 and the first line overwrites the second.
-  hn::StoreU(second, d, c + c_line);
-  hn::StoreU(first, d, c);
+  MT_UNROLL for (int l = 0; l < L; ++l, c += how.width) {
+    if (l == lines) return;
+    if (in_line == Place::whole_line && mask && l == lines - 1) {
+      return store_part(sums[l], d, *mask, c);
+    }
+    hn::StoreU(sums[l], d, c);
+  }
 }
 
-// With as many lanes as a line fills.
-template <class D, class T = hn::TFromD<D>>
+// L lines at a time, with as many lanes as a line fills. `shorter`: than the vector.
+template <int L, bool shorter, class D, class T = hn::TFromD<D>>
 void run_lines_of(D d, const ImageLinesBlock<T>& block) {
   constexpr int64_t lanes = hn::MaxLanes(D());
   const ImageLines& how = *block.how;
-  hn::Vec<D> weights[side * side];
-  MT_UNROLL for (int i = 0; i < side * side; ++i) weights[i] = hn::Set(d, block.weights[i]);
   T* const filling = static_cast<T*>(block.scratch);  // a line of padding
   std::fill_n(filling, how.width + side - 1, block.fill);
-  const int64_t last = how.width - lanes;
+  const int64_t last = std::max<int64_t>(how.width - lanes, 0);
   const int64_t last_inside = how.image_width + how.left - (side - 1) - lanes;
   const Edge<D> edges[] = {{d, -how.left, how.image_width, block.fill},
                            {d, last - how.left, how.image_width, block.fill}};
-  const int64_t c_line = block.end - block.begin > 1 ? how.width : 0;
-  // The last lines may overlap those before, as may the last vectors.
-  for (int64_t begin = block.begin; begin < block.end; begin += 2) {
-    const int64_t line = std::max(std::min(begin, block.end - 2), block.begin);
-    const T* from[side + 1];
-    MT_UNROLL for (int i = 0; i < side + 1; ++i) {
-      const int64_t of_image = line + i - how.above;
-      const bool outside = of_image < 0 || of_image >= how.image_height;
-      from[i] = outside ? filling : block.image + of_image * how.line - how.left;
+  const int64_t lines = std::min<int64_t>(block.end - block.begin, L);
+  const auto part = hn::FirstN(d, std::min(how.width, lanes));
+  for (const LinesOfImage<T>& each : block.images) {
+    hn::Vec<D> weights[side * side - 1];
+    MT_UNROLL for (int i = 0; i < side * side - 1; ++i) weights[i] = hn::Set(d, each.weights[i]);
+    HWY_ALIGN T last_weight[lanes];
+    hn::Store(hn::Set(d, each.weights[side * side - 1]), d, last_weight);
+    const bool is_last = &each == &block.images.back();
+    // The last lines may overlap those before, as may the last vectors.
+    for (int64_t begin = block.begin; begin < block.end; begin += L) {
+      const int64_t line = std::min(begin, block.end - lines);
+      const T* from[L + side - 1];
+      MT_UNROLL for (int i = 0; i < L + side - 1; ++i) {
+        const int64_t of_image = line + i - how.above;
+        const bool outside = of_image < 0 || of_image >= how.image_height;
+        from[i] = outside ? filling : each.image + of_image * how.line - how.left;
+      }
+      T* const c = each.c + (line - block.begin) * how.width;
+      if constexpr (shorter) {
+        const bool ends = is_last && begin + lines >= block.end;
+        line_vectors<L, Place::whole_line>(d, weights, last_weight, from, 0, edges[0], how, lines,
+                                           c, ends ? &part : nullptr);
+        continue;
+      }
+      line_vectors<L, Place::edge>(d, weights, last_weight, from, 0, edges[0], how, lines, c);
+      for (int64_t next = lanes; next < last; next += lanes) {
+        const int64_t at = std::min(next, last_inside);
+        line_vectors<L, Place::inside>(d, weights, last_weight, from, at, edges[0], how, lines,
+                                       c + at);
+      }
+      if (last > 0) {
+        line_vectors<L, Place::edge>(d, weights, last_weight, from, last, edges[1], how, lines,
+                                     c + last);
+      }
     }
-    T* const c = block.c + (line - block.begin) * how.width;
-    two_vectors<true>(d, weights, from, 0, edges[0], c, c_line);
-    for (int64_t next = lanes; next < last; next += lanes) {
-      const int64_t at = std::min(next, last_inside);
-      two_vectors<false>(d, weights, from, at, edges[0], c + at, c_line);
-    }
-    if (last > 0) two_vectors<true>(d, weights, from, last, edges[1], c + last, c_line);
   }
 }
 
 // Where there are no vectors, code is to be small.
 constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 constexpr int fewest_lanes = 4;
+// Four lines at a time read fewer of the image, but longer ones come from memory more slowly.
+constexpr int64_t short_line = 48;
 
 template <class T, int lanes = lanes_of<T>>
 void run_in_place(const ImageLinesBlock<T>& block) {
-  if constexpr (has_vectors && lanes > fewest_lanes) {
-    if (block.how->width < lanes) return run_in_place<T, lanes / 2>(block);
+  constexpr hn::CappedTag<T, lanes> d;
+  const int64_t width = block.how->width;
+  if constexpr (sizeof(T) == 4 && lanes >= 2 * fewest_lanes) {
+    if constexpr (lanes > 2 * fewest_lanes) {
+      if (width <= lanes / 2) return run_in_place<T, lanes / 2>(block);
+    }
+    if (width < lanes) return run_lines_of<4, true>(d, block);
+    if (width <= short_line) return run_lines_of<4, false>(d, block);
+  } else if constexpr (lanes > fewest_lanes) {
+    if (width < lanes) return run_in_place<T, lanes / 2>(block);
   }
-  if constexpr (has_vectors) run_lines_of(hn::CappedTag<T, lanes>(), block);
+  run_lines_of<2, false>(d, block);
 }
 #if HWY_TARGET != HWY_SCALAR
 void run_in_order(const ImageLinesBlock<float>& block) {
@@ -137,9 +183,11 @@ void run_in_order(const ImageLinesBlock<float>& block) {
 void run_in_order(const ImageLinesBlock<float>&) {}
 #endif
 void run_float(const ImageLinesBlock<float>& block) {
-  block.how->in_place ? run_in_place(block) : run_in_order(block);
+  if constexpr (has_vectors) block.how->in_place ? run_in_place(block) : run_in_order(block);
 }
-void run_double(const ImageLinesBlock<double>& block) { run_in_place(block); }
+void run_double(const ImageLinesBlock<double>& block) {
+  if constexpr (has_vectors) run_in_place(block);
+}
 bool runs_here() { return has_vectors; }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

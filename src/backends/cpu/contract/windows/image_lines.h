@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows that slide over an image, with one row of weights, as in depthwise convolutions. If they
-// are 3 x 3 and slide by one element, two lines of the result at a time are computed from four of
-// the image, which are read in place; the padding around it is made in registers, not in memory.
-// For others, lines are put in order first, and four of the result computed (line_ring-inl.h).
+// are 3 x 3 and slide by one element, two or four lines of the result at a time are computed from
+// those of the image, which are read in place; the padding around it is made in registers, not in
+// memory. For others, lines are put in order first, and four of the result computed
+// (line_ring-inl.h).
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/windows/abreast.h"
@@ -43,15 +45,20 @@ struct ImageLines {
 // For sums in one chain of the operands' type. `made`: b's entries' parts; nullptr: b is in memory.
 ImageLines find_image_lines(const MatrixOperand& a, const MatrixOperand& b, const EntryParts* made);
 
+// An image, its weights, one after the other, and where its results go.
+template <class T>
+struct LinesOfImage {
+  const T *weights, *image;
+  T* c;
+};
+// The same lines of several images, the results of one after those of another.
 template <class T>
 struct ImageLinesBlock {
   const ImageLines* how;
-  const T* weights;  // one after the other
-  const T* image;
   T fill;              // the value of padding
   int64_t begin, end;  // lines of the result
-  T* c;                // where those begin
-  void* scratch;       // image_lines_scratch bytes
+  std::span<const LinesOfImage<T>> images;
+  void* scratch;  // image_lines_scratch bytes
 };
 size_t image_lines_scratch(const ImageLines& how, size_t size);
 void run_image_lines(const ImageLinesBlock<float>& block);

@@ -84,6 +84,11 @@ class LineRing {
   }
 
   void run() {
+    for (const LinesOfImage<T>& image : block_.images) run(image);
+  }
+
+ private:
+  void run(const LinesOfImage<T>& image) {
     const int64_t lines = block_.end - block_.begin;
     int64_t to_fill = 0;
     // The last lines may overlap those before. If there are fewer than four, the first line
@@ -91,19 +96,18 @@ class LineRing {
     for (int64_t at = 0; at < lines; at += together) {
       const int64_t line = std::max<int64_t>(std::min(at, lines - together), 0);
       const int64_t first = (block_.begin + line) * how_.down, end = first + how_.lines_read();
-      for (to_fill = std::max(to_fill, first); to_fill < end; ++to_fill) fill(to_fill);
+      for (to_fill = std::max(to_fill, first); to_fill < end; ++to_fill) fill(to_fill, image.image);
       for (int64_t i = first; i < end; ++i) rows_[i - first] = line_of(i);
       T* c[together];
       for (int64_t l = 0; l < together; ++l) {
-        c[l] = block_.c + (line + (l < lines ? l : 0)) * how_.width;
+        c[l] = image.c + (line + (l < lines ? l : 0)) * how_.width;
       }
       int64_t column = 0;
-      for (; how_.width - column > lanes; column += 2 * lanes) compute<2>(column, c);
-      if (how_.width > column) compute<1>(column, c);
+      for (; how_.width - column > lanes; column += 2 * lanes) compute<2>(column, image.weights, c);
+      if (how_.width > column) compute<1>(column, image.weights, c);
     }
   }
 
- private:
   void surround(T* to, int64_t count) const {
     const auto fill = hn::Set(d_, block_.fill);
     for (int64_t i = 0; i < count; i += lanes) hn::StoreU(fill, d_, to + i);
@@ -116,11 +120,11 @@ class LineRing {
   }
 
   // Puts a line of the image into the ring, where the padding beside it is already.
-  void fill(int64_t line) const {
+  void fill(int64_t line, const T* image) const {
     T* const to = line_of(line);
     const int64_t row = line - how_.above;
     if (row < 0 || row >= how_.image_height) return surround(to, pitch_);
-    const T* const from = block_.image + row * how_.line;
+    const T* const from = image + row * how_.line;
     const int64_t left = how_.left;
     const int64_t columns = std::min(how_.image_width, how_.right * phase_ - left);
     if (how_.right == 1) {
@@ -134,12 +138,12 @@ class LineRing {
 
   // Computes V vectors of each line of the result, or what is left of them.
   template <int V>
-  HWY_INLINE void compute(int64_t column, T* const (&c)[together]) const {
+  HWY_INLINE void compute(int64_t column, const T* weights, T* const (&c)[together]) const {
     hn::Vec<D> sums[together][V];
     MT_UNROLL for (int l = 0; l < together; ++l) {
       MT_UNROLL for (int v = 0; v < V; ++v) sums[l][v] = hn::Zero(d_);
     }
-    for (int64_t i = 0; i < how_.lines_read(); ++i) add_line(i, column, sums);
+    for (int64_t i = 0; i < how_.lines_read(); ++i) add_line(i, column, weights, sums);
     const auto mask = hn::FirstN(d_, std::min(how_.width - column - (V - 1) * lanes, lanes));
     for (int l = together - 1; l >= 0; --l) {
       MT_UNROLL for (int v = 0; v < V - 1; ++v) hn::StoreU(sums[l][v], d_, c[l] + column);
@@ -149,27 +153,29 @@ class LineRing {
 
   // Adds line i of the image to those lines of the result whose windows contain it.
   template <int V>
-  HWY_INLINE void add_line(int64_t i, int64_t column, hn::Vec<D> (&sums)[together][V]) const {
+  HWY_INLINE void add_line(int64_t i, int64_t column, const T* weights,
+                           hn::Vec<D> (&sums)[together][V]) const {
     static_assert(together == 4);
     switch (reading_[i]) {
-      case 0: return add<V, 0, 0>(i, column, sums);
-      case 1: return add<V, 0, 1>(i, column, sums);
-      case 2: return add<V, 0, 2>(i, column, sums);
-      case 3: return add<V, 0, 3>(i, column, sums);
-      case 5: return add<V, 1, 1>(i, column, sums);
-      case 6: return add<V, 1, 2>(i, column, sums);
-      case 7: return add<V, 1, 3>(i, column, sums);
-      case 10: return add<V, 2, 2>(i, column, sums);
-      case 11: return add<V, 2, 3>(i, column, sums);
-      case 15: return add<V, 3, 3>(i, column, sums);
+      case 0: return add<V, 0, 0>(i, column, weights, sums);
+      case 1: return add<V, 0, 1>(i, column, weights, sums);
+      case 2: return add<V, 0, 2>(i, column, weights, sums);
+      case 3: return add<V, 0, 3>(i, column, weights, sums);
+      case 5: return add<V, 1, 1>(i, column, weights, sums);
+      case 6: return add<V, 1, 2>(i, column, weights, sums);
+      case 7: return add<V, 1, 3>(i, column, weights, sums);
+      case 10: return add<V, 2, 2>(i, column, weights, sums);
+      case 11: return add<V, 2, 3>(i, column, weights, sums);
+      case 15: return add<V, 3, 3>(i, column, weights, sums);
       default: return;  // none
     }
   }
   template <int V, int first, int last>
-  HWY_INLINE void add(int64_t i, int64_t column, hn::Vec<D> (&sums)[together][V]) const {
+  HWY_INLINE void add(int64_t i, int64_t column, const T* weights,
+                      hn::Vec<D> (&sums)[together][V]) const {
     const int64_t width = how_.kernel_width, step = how_.down * width;
     const T* const row = rows_[i] + column;
-    const T* weights = block_.weights + i * width - last * step;
+    weights += i * width - last * step;
     for (int64_t j = 0; j < width; ++j, ++weights) {
       const T* const from = row + columns_[j];
       hn::Vec<D> x[V];

@@ -56,31 +56,58 @@ void TileRun::filter(const Tile& tile, char* scratch) {
 }
 
 template <class T>
-void TileRun::compute_lines(const Tile& tile, char* scratch) {
+void TileRun::compute_lines_of(const Tile& tile, char* scratch) {
+  constexpr int64_t most_images = 16, most_terms = ImageLines::most_terms;
   const ImageLines& how = schedule_.lines;
-  const int64_t terms = schedule_.k;
-  T weights[ImageLines::most_terms];
-  const void* const a = a_.entry(a_data_, tile.batch);
-  if (a_.dtype == schedule_.sum && a_.k.uniform()) {
-    const int64_t step = a_.k.stride();
-    for (int64_t k = 0; k < terms; ++k) weights[k] = static_cast<const T*>(a)[k * step];
-  } else {
-    int64_t row = 0, ks[ImageLines::most_terms];
-    a_.k.offsets(0, terms, ks);
-    gather(a_.dtype, a, &row, 1, 1, ks, terms, weights);
+  const int64_t terms = schedule_.k, row = 0;
+  int64_t ks[most_terms], at[most_images];
+  a_.k.offsets(0, terms, ks);
+  LinesOfImage<T> images[most_images];
+  T weights[most_images * most_terms];
+  for (int64_t first = 0, count; first < tile.entries; first += count) {
+    count = std::min(tile.entries - first, most_images);
+    b_.batch.offsets(tile.batch + first, count, at);
+    for (int64_t i = 0; i < count; ++i) images[i].image = static_cast<const T*>(image_at(at[i]));
+    a_.batch.offsets(tile.batch + first, count, at);
+    for (int64_t i = 0; i < count; ++i) {
+      const void* const a = a_.at(a_data_, at[i]);
+      T* const to = weights + i * most_terms;
+      if (a_.dtype == schedule_.sum) {
+        for (int64_t k = 0; k < terms; ++k) to[k] = static_cast<const T*>(a)[ks[k]];
+      } else {
+        gather(a_.dtype, a, &row, 1, 1, ks, terms, to);
+      }
+      images[i].weights = to;
+      images[i].c =
+          reinterpret_cast<T*>(out_) + (tile.batch + first + i) * schedule_.n + tile.column_begin;
+    }
+    run_image_lines(ImageLinesBlock<T>{&how,
+                                       source_ ? static_cast<T>(source_->fill) : T(0),
+                                       tile.column_begin / how.width,
+                                       tile.column_end / how.width,
+                                       {images, static_cast<size_t>(count)},
+                                       scratch});
   }
-  run_image_lines(ImageLinesBlock<T>{
-      &how, weights, static_cast<const T*>(image(tile.batch)),
-      source_ ? static_cast<T>(source_->fill) : T(0), tile.column_begin / how.width,
-      tile.column_end / how.width,
-      reinterpret_cast<T*>(out_) + tile.batch * schedule_.n + tile.column_begin, scratch});
   if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
 }
+void TileRun::compute_lines(const Tile& tile, char* scratch) {
+  schedule_.sum == Dtype::float64 ? compute_lines_of<double>(tile, scratch)
+                                  : compute_lines_of<float>(tile, scratch);
+}
 
-void TileRun::compute_abreast(int64_t item, char* scratch) {
+void TileRun::compute_groups(int64_t item, char* scratch) {
+  const int64_t entries = schedule_.abreast.entries, taken = groups_together() * entries;
+  const int64_t begin = first_ + item * taken, end = std::min(begin + taken, first_ + count_);
+  for (int64_t at = begin; at < end; at += entries) {
+    compute_abreast(at, std::min(entries, end - at), scratch);
+  }
+  const Epilogue* const epilogue = epilogue_ ? epilogue_ : epilogue_of_entries_;
+  if (epilogue == nullptr || epilogue->run_turned != nullptr) return;
+  epilogue->run(epilogue->context, schedule_.whole_entries(begin, end));
+}
+
+void TileRun::compute_abreast(int64_t first, int64_t count, char* scratch) {
   const Abreast& how = schedule_.abreast;
-  const int64_t first = first_ + item * how.entries;
-  const int64_t count = std::min(how.entries, first_ + count_ - first);
   const int64_t size = schedule_.m * schedule_.n;
   AbreastBlock block{};
   block.how = &how;
@@ -99,16 +126,8 @@ void TileRun::compute_abreast(int64_t item, char* scratch) {
   block.leaves_out = leaves_out_;
   block.out = reinterpret_cast<float*>(out_) + first * size;
   block.scratch = scratch;
-  const bool whole = !how.by_entries(schedule_.m) || first % how.entries == 0;
-  const bool turned = epilogue_ != nullptr && epilogue_->run_turned != nullptr && whole;
-  if (turned) block.epilogue = epilogue_;
-  block.first = first;
+  if (epilogue_ != nullptr && epilogue_->run_turned != nullptr) block.epilogue = epilogue_;
   run_abreast(block);
-  if (epilogue_ == nullptr || turned) return;
-  epilogue_->run(epilogue_->context, schedule_.whole_entries(first, first + count));
 }
-
-template void TileRun::compute_lines<float>(const Tile&, char*);
-template void TileRun::compute_lines<double>(const Tile&, char*);
 
 }  // namespace mt::cpu

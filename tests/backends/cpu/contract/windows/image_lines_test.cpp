@@ -56,10 +56,12 @@ TEST(ImageLines, AreOfOneRowOfWeights) {
 
 TEST(ImageLines, HaveTheBitsOfALoop) {
   Random random(3);
-  for (int64_t width : {6, 7, 8, 9, 11, 15, 16, 17, 18, 31, 33, 34, 56, 70}) {
+  for (int64_t width : {2, 3, 4, 5, 6, 7, 8, 9, 11, 15, 16, 17, 18, 31, 33, 34, 48, 49, 56, 70}) {
     for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
-      const int64_t height = pick(random, {1, 2, 3, 5, 14});
-      check(depthwise(2, 3, height, width, random() % 2 ? 1 : -1, dtype), random, {1, 3});
+      // Several images are computed in a block, and many of them in several blocks.
+      const int64_t height = pick(random, {1, 2, 3, 4, 5, 6, 7, 14});
+      const int64_t channels = pick(random, {1, 3, 20});
+      check(depthwise(2, channels, height, width, random() % 2 ? 1 : -1, dtype), random, {1, 3});
       if (HasFatalFailure()) return;
     }
   }
@@ -98,6 +100,9 @@ TEST(ImageLines, AroundAnImageHaveTheBitsOfAPaddedCopy) {
   install_fusing_evaluator();
   for (const Shape& shape : {Shape{2, 3, 14, 6},
                              {1, 2, 5, 7},
+                             {2, 30, 7, 7},
+                             {1, 2, 6, 4},
+                             {2, 3, 3, 5},
                              {3, 2, 2, 8},
                              {1, 3, 9, 12},
                              {2, 2, 7, 17},
