@@ -20,6 +20,8 @@
 namespace mt::cpu {
 
 constexpr size_t held_bytes = 128;
+// The most tiles wanted for each thread: several, so that others can take some if it comes late.
+constexpr int64_t tiles_per_thread = 4;
 
 // The ways to compute a product, in the order in which Schedule::choose_way() considers them.
 // Before these, contract.cpp tries the matrix unit (matrix_unit/strip_product.h, tiled_product.h)
@@ -78,9 +80,14 @@ struct Schedule {
   }
 
  private:
+  // choose_way.cpp
   Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
                  const EntryParts* made);
+  bool transpose_is_easier(const MatrixOperand& a, const MatrixOperand& b) const;
+  // choose_tiles.cpp
   void choose_lines(double flops);
+  void choose_bands();
+  void choose_lane_tiles(const MatrixOperand& left, const MatrixOperand& right);
   void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops,
                     bool replaces_b);
   // Recuts tiles, to at most `most_rows` x `most_columns`, if it estimates that threads would be
