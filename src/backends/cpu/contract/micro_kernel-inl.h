@@ -221,6 +221,36 @@ HWY_NOINLINE MT_ALIGNED_LOOPS void strided_kernel(const MicroTile<T>& tile) {
   end_sums<T>(tile, mask, sum);
 }
 
+// Adds terms [0, tile.k), of which a is looked up in tables of offsets, and b unless it is packed.
+// `part`: the last vector of b is loaded in part. Each row has a pointer that the compiler forgets
+// the origin of: left to itself it would compute where a term begins before each row's place.
+template <bool b_packed, bool part, class T, int R, int V, class M>
+HWY_INLINE void add_indexed(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
+  const Vectors<T> d;
+  constexpr int lanes = lanes_of<T>;
+  const T *a[R], *b = tile.b;
+  MT_UNROLL for (int i = 0; i < R; ++i) forget(a[i] = tile.a + tile.a_rows[i]);
+  const int64_t *const a_ks = tile.a_ks, *const b_ks = tile.b_ks, terms = tile.k;
+  [[maybe_unused]] const int64_t b_row = tile.b_k, b_ahead = tile.b_ahead;
+  for (int64_t k = 0; k < terms; ++k) {
+    const int64_t at = a_ks[k];
+    const T* const from = b_packed ? b : b + b_ks[k];
+    hn::Vec<Vectors<T>> bs[V];
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      if (b_packed && !packed_is_foreseen && begins_line<T>(v * lanes)) {
+        hwy::Prefetch(from + v * lanes + b_ahead);
+      }
+      bs[v] = part && v == V - 1 ? load_part(d, mask, from + v * lanes)
+                                 : hn::LoadU(d, from + v * lanes);
+    }
+    MT_UNROLL for (int i = 0; i < R; ++i) {
+      const auto x = hn::Set(d, a[i][at]);
+      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+    }
+    if constexpr (b_packed) b += b_row;
+  }
+}
+
 // Looks up a in tables of offsets, and b unless it is packed. A b that is read in place may end
 // within a vector and have gaps.
 template <class T, int R, int V, bool b_packed>
@@ -228,37 +258,14 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
   const auto mask = hn::FirstN(d, tile.columns - (V - 1) * lanes);
-  [[maybe_unused]] const bool whole = tile.columns == V * lanes;
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
-  int64_t rows[R];
-  MT_UNROLL for (int i = 0; i < R; ++i) rows[i] = tile.a_rows[i];
-  const T *a = tile.a, *b = tile.b;
-  const int64_t *a_k = tile.a_ks, *const end = a_k + tile.k;
-  [[maybe_unused]] const int64_t *b_k = tile.b_ks, b_row = tile.b_k, b_ahead = tile.b_ahead;
-
-  for (; a_k != end; ++a_k) {
-    const T *as = a + *a_k, *from = b;
-    if constexpr (b_packed) {
-      b += b_row;
-    } else {
-      from += *b_k++;
-    }
-    forget(as);
-    hn::Vec<Vectors<T>> bs[V];
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      if (b_packed && !packed_is_foreseen && begins_line<T>(v * lanes))
-        hwy::Prefetch(from + v * lanes + b_ahead);
-      if (b_packed || v < V - 1 || (!loads_part_at_once && whole)) {
-        bs[v] = hn::LoadU(d, from + v * lanes);
-      } else {
-        bs[v] = load_part(d, mask, from + v * lanes);
-      }
-    }
-    MT_UNROLL for (int i = 0; i < R; ++i) {
-      const auto x = hn::Set(d, as[rows[i]]);
-      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
-    }
+  // A loop for whole vectors only where it is much of the code that runs.
+  constexpr bool tests = HWY_TARGET != HWY_AVX2 || (V == most_vectors && R >= 5);
+  if (b_packed || (tests && !loads_part_at_once && tile.columns == V * lanes)) {
+    add_indexed<b_packed, false>(tile, mask, sum);
+  } else {
+    add_indexed<b_packed, true>(tile, mask, sum);
   }
   if constexpr (!b_packed) {
     if (tile.kept != nullptr) return end_kept_sums<T>(tile, sum);
@@ -276,16 +283,14 @@ HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
   [[maybe_unused]] const bool whole = tile.columns == lanes_of<T>;
   hn::Vec<Vectors<T>> sum[R][1];
   begin_sums<T>(tile, mask, sum);
-  int64_t lines[L];
-  MT_UNROLL for (int l = 0; l < L; ++l) lines[l] = tile.a_rows[l * W];
-  const T *a = tile.a, *b = tile.b;
-  const int64_t *a_k = tile.a_ks, *b_k = tile.b_ks, *const end = a_k + tile.k;
-  for (; a_k != end; ++a_k, ++b_k) {
-    const T *as = a + *a_k, *from = b + *b_k;
+  const T *a[L], *const b = tile.b;
+  MT_UNROLL for (int l = 0; l < L; ++l) forget(a[l] = tile.a + tile.a_rows[l * W]);
+  const int64_t *const a_ks = tile.a_ks, *const b_ks = tile.b_ks, terms = tile.k;
+  for (int64_t k = 0; k < terms; ++k) {
+    const T* const from = b + b_ks[k];
     const auto x = !loads_part_at_once && whole ? hn::LoadU(d, from) : load_part(d, mask, from);
     MT_UNROLL for (int l = 0; l < L; ++l) {
-      const T* line = as + lines[l];
-      forget(line);
+      const T* line = a[l] + a_ks[k];
       MT_UNROLL for (int w = 0; w < W; ++w) {
         sum[l * W + w][0] = fused(d, hn::Set(d, line[w]), x, sum[l * W + w][0]);
       }

@@ -46,21 +46,18 @@ template <int R, int V, bool own = false>
 HWY_NOINLINE void abreast_kernel(const AbreastTile& tile) {
   const Vectors<float> d;
   hn::Vec<Vectors<float>> sum[R][V];
-  int64_t rows[R];
+  const float *a[R], *b[V];
+  MT_UNROLL for (int v = 0; v < V; ++v) forget(b[v] = tile.b + v * tile.step);
   MT_UNROLL for (int i = 0; i < R; ++i) {
-    rows[i] = tile.a_rows[i];
+    forget(a[i] = tile.a + tile.a_rows[i]);
     MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
   }
-  const float *a = tile.a, *b = tile.b;
-  const int64_t step = tile.step;
-  const Abreast::Term *term = tile.terms, *const end = term + tile.k;
-  for (; term != end; ++term) {
-    const float *as = a + term->a, *from = b + int64_t{term->b};
-    forget(as);
+  for (const Abreast::Term *term = tile.terms, *end = term + tile.k; term != end; ++term) {
+    const int64_t at = term->a, from = term->b;
     hn::Vec<Vectors<float>> bs[V];
-    MT_UNROLL for (int v = 0; v < V; ++v) bs[v] = hn::Load(d, from + v * step);
+    MT_UNROLL for (int v = 0; v < V; ++v) bs[v] = hn::Load(d, b[v] + from);
     MT_UNROLL for (int i = 0; i < R; ++i) {
-      const auto x = own ? hn::Load(d, as + rows[i]) : hn::Set(d, as[rows[i]]);
+      const auto x = own ? hn::Load(d, a[i] + at) : hn::Set(d, a[i][at]);
       MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
     }
   }
