@@ -88,8 +88,8 @@ void normalized_gradient(const Tensor& deviation, const Tensor& root, const Tens
   }
   const auto count = static_cast<double>(dy.size() / std::max<int64_t>(root.size(), 1));
   const Tensor shift = sum_to(plain, root.shape()) * root / count;
-  const Tensor slope = sum_to(along, root.shape()) * root * root * root / count;
-  *to_deviation = dy * (weight ? root * weight : root) - shift - deviation * slope;
+  const Tensor slope = sum_to(along, root.shape()) * root * root * root / -count;
+  *to_deviation = deviation * slope + (dy * (weight ? root * weight : root) - shift);
 }
 
 // The product within another one, which gives its first operand what that receives of it.
