@@ -90,8 +90,8 @@ class Adam final : public Rule {
     m = m * n(o_.beta1) + g * n(1 - o_.beta1);
     v = v * n(o_.beta2) + g * g * n(1 - o_.beta2);
     Tensor change = n[0] * (m / (sqrt(v) * n[1] + n(o_.epsilon)));
-    if (o_.decoupled && o_.weight_decay != 0) w = w * n[2];
-    return w - change;
+    // Times 1 if all of it remains: of one form, which is one step of a program.
+    return w * (o_.decoupled && o_.weight_decay != 0 ? n[2] : n(1)) - change;
   }
 
  private:
