@@ -88,6 +88,7 @@ void normalized_gradient(const Tensor& deviation, const Tensor& root, const Tens
   }
   const auto count = static_cast<double>(dy.size() / std::max<int64_t>(root.size(), 1));
   const Tensor shift = sum_to(plain, root.shape()) * root / count;
+  // Of this sign, as a product that is added is one step with the difference from the mean.
   const Tensor slope = sum_to(along, root.shape()) * root * root * root / -count;
   *to_deviation = deviation * slope + (dy * (weight ? root * weight : root) - shift);
 }

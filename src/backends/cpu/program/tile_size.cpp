@@ -22,8 +22,11 @@ constexpr int64_t most_of_pass = 16 << 10;
 constexpr int64_t room_in_cache = first_cache;
 // Tiles of each memory in the cache: the current one and, if there is room (ahead.cpp), the next.
 int64_t held_tiles() { return small_first_cache ? 1 : 2; }
-// With fewer steps a tile is read and written as fast as possible anyway.
+// With fewer steps a tile is read and written as fast as possible anyway. But each of them
+// prefetches much of the next tile at once, and so waits for it, where the tile is longer than
+// few_elements and goes to the second-level cache.
 constexpr size_t few_steps = 4;
+constexpr int64_t few_elements = 512;
 
 // Whether a single step goes over all elements, and reads and writes none of them in registers.
 bool is_one_pass(const std::vector<Step>& steps) {
@@ -87,7 +90,8 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                           const std::vector<Buffer>& buffers, int64_t most) {
   const Program& program = *prepared.program;
-  if (prepared.steps.size() < few_steps) return most;
+  const bool few = prepared.steps.size() < few_steps;
+  if (few && !small_first_cache) return most;
   int64_t bytes = 0, of_element = (program.registers - program.once) * element_bytes(program);
   for (const Segment& segment : segments) {
     for (const Memory& memory : segment.memory) {
@@ -100,6 +104,7 @@ int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Seg
     }
   }
   if (bytes <= last_cache || of_element == 0) return most;
+  if (few) most = std::min(most, few_elements);
   return std::clamp<int64_t>(room_in_cache / of_element / 64 * 64, 256, most);
 }
 
