@@ -10,6 +10,7 @@
 #include "backends/cpu/elementwise/instruction_sets.h"
 #include "graph/evaluate.h"
 #include "graph/modes.h"
+#include "nn/rules.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -337,45 +338,42 @@ TEST(JoinSteps, GradientsOfNorms) {
   });
 }
 
-// AdamW's, as src/nn/rules.cpp writes it, with numbers in the place of `n`.
-std::vector<Tensor> update(Numbers t, Numbers n, const std::function<Tensor(Tensor)>& at) {
-  const Tensor &w = t[0], &g = t[1];
-  Tensor m = at(at(t[2] * n[0]) + at(g * n[1]));
-  Tensor v = at(at(t[3] * n[2]) + at(at(g * g) * n[3]));
-  Tensor root = at(at(sqrt(v)) / n[4]);
-  Tensor change = at(n[5] * at(m / at(root + n[6])));
-  return {m, v, at(at(w * n[7]) - change)};
+// The averages and the weight after a step of Adam, as src/nn/rules.cpp makes it.
+std::vector<Tensor> update(const AdamOptions& options, Numbers t, double correction, bool at_once) {
+  std::vector<Tensor> shared;
+  for (double x : {0.01, correction, 0.9999}) shared.push_back(number(x, t[0].device()));
+  std::vector<Tensor> results{t[2], t[3]};
+  set_eager_mode(at_once);
+  mt::Numbers n(Dtype::float32, t[0].device(), shared);
+  results.push_back(make_rule(options)->update(t[0], t[1], n, &results));
+  set_eager_mode(false);
+  return results;
 }
 
-TEST(JoinSteps, AnUpdateOfAdamW) {
-  cpu::for_each_instruction_set([] {
+TEST(JoinSteps, AnUpdateOfAdam) {
+  const AdamOptions ways[] = {
+      {.weight_decay = 0.1, .decoupled = true}, {}, {.weight_decay = 0.1, .decoupled = false}};
+  cpu::for_each_instruction_set([&] {
     for (int64_t n : {1, 7, 16, 17, 100, 2500, 30000}) {
-      // Of squares some are 0, and some so small or large that the short way of dividing roots by
-      // one number does not serve.
+      // Of squares some are 0, and some very small or large.
       for (double scale : {1.0, 0.0, 1e-38, 1e30}) {
         std::vector<Tensor> t = {noise({n}, 1), noise({n}, 2), noise({n}, 3),
                                  square(noise({n}, 4)) * scale};
         if (scale != 1) t[1] = t[1] * 1e-22;
         for (Tensor& x : t) x = cast(x, Dtype::float32);
-        for (double correction : {0.03, 1.0, 1e35}) {
-          std::vector<Tensor> numbers;
-          for (double x : {0.9, 0.1, 0.999, 0.001, correction, 0.01, 1e-8, 0.9999}) {
-            numbers.push_back(full({}, x, Dtype::float32, t[0].device()));
+        evaluate(t.data(), t.size());
+        for (const AdamOptions& way : ways) {
+          for (double correction : {30.0, 1.0, 1e-35}) {
+            const std::vector<Tensor> apart = update(way, t, correction, true);
+            std::vector<Tensor> together = update(way, t, correction, false);
+            evaluate(together.data(), together.size());
+            for (size_t k = 0; k < together.size(); ++k) {
+              EXPECT_EQ(read(together[k]), read(apart[k])) << k << " of " << n << ", " << scale;
+            }
+            // The averages are wanted by nobody else.
+            const Tensor alone = update(way, t, correction, false).back();
+            EXPECT_EQ(read(alone), read(apart.back())) << n << ", " << scale;
           }
-          evaluate(t.data(), t.size());
-          evaluate(numbers.data(), numbers.size());
-          std::vector<Tensor> together = update(t, numbers, [](Tensor x) { return x; });
-          evaluate(together.data(), together.size());
-          std::vector<Tensor> apart = update(t, numbers, [](Tensor x) {
-            evaluate(x);
-            return x;
-          });
-          for (size_t k = 0; k < together.size(); ++k) {
-            EXPECT_EQ(read(together[k]), read(apart[k])) << k << " of " << n << ", " << scale;
-          }
-          // The averages are wanted by nobody else.
-          const Tensor alone = update(t, numbers, [](Tensor x) { return x; }).back();
-          EXPECT_EQ(read(alone), read(apart.back())) << n << ", " << scale;
         }
       }
     }
