@@ -260,9 +260,10 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   const auto mask = hn::FirstN(d, tile.columns - (V - 1) * lanes);
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
-  // A loop for whole vectors only where it is much of the code that runs.
-  constexpr bool tests = HWY_TARGET != HWY_AVX2 || (V == most_vectors && R >= 5);
-  if (b_packed || (tests && !loads_part_at_once && tile.columns == V * lanes)) {
+  // With AVX2 whole vectors are loaded as parts are, unless the loop is most of what runs.
+  constexpr bool two_loops = HWY_TARGET != HWY_AVX2 || (V == most_vectors && R >= 5);
+  const bool whole = two_loops && !loads_part_at_once && tile.columns == V * lanes;
+  if (b_packed || whole) {
     add_indexed<b_packed, false>(tile, mask, sum);
   } else {
     add_indexed<b_packed, true>(tile, mask, sum);
