@@ -79,8 +79,6 @@ void Schedule::choose_bands() {
 
 // Only the longer dimension is cut.
 void Schedule::choose_lane_tiles(const MatrixOperand& left, const MatrixOperand& right) {
-  rows = std::max<int64_t>(m, 1);
-  columns = std::max<int64_t>(n, 1);
   const MatrixOperand& from = m >= n ? left : right;
   int64_t& many = m >= n ? rows : columns;
   const int64_t entries = std::max<int64_t>(batch * panels, 1);
@@ -105,8 +103,6 @@ void Schedule::choose_lane_tiles(const MatrixOperand& left, const MatrixOperand&
 void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops,
                             bool replaces_b) {
   const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 6;
-  rows = std::max<int64_t>(m, 1);
-  columns = std::max<int64_t>(n, 1);
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, window_results / rows);
   const bool floating = way != Way::exact;

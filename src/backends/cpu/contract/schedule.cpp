@@ -85,6 +85,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
     thread_scratch = held + held_bytes;
     return;
   }
+  rows = std::max<int64_t>(m, 1);
+  columns = std::max<int64_t>(n, 1);
   if (way == Way::filtering) {
     choose_bands();
     slabs = filtering_weight_bytes(filtering);

@@ -84,7 +84,7 @@ struct Schedule {
   Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
                  const EntryParts* made);
   bool transpose_is_easier(const MatrixOperand& a, const MatrixOperand& b) const;
-  // choose_tiles.cpp
+  // choose_tiles.cpp; the tile is the whole result before
   void choose_lines(double flops);
   void choose_bands();
   void choose_lane_tiles(const MatrixOperand& left, const MatrixOperand& right);

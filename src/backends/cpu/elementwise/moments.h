@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole update of AdamW as one kernel.
+// A whole update of Adam or AdamW as one kernel.
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"

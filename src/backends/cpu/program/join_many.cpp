@@ -10,8 +10,8 @@
 namespace mt::cpu {
 namespace {
 
-// Joins AdamW's five steps: two moving averages, a square root times a number, a quotient by a sum
-// with a number, and the difference of two products.
+// Joins the five steps of Adam and AdamW: two moving averages, a square root times a number, a
+// quotient by a sum with a number, and the difference of two products.
 bool join_moments(const Step* five, Step* joined) {
   constexpr Elementwise add = Elementwise::add, div = Elementwise::div, mul = Elementwise::mul;
   const Step &mean = five[0], &square = five[1], &root = five[2], &quotient = five[3];

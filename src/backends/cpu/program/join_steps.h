@@ -15,7 +15,7 @@ void join_steps(std::vector<Step>* steps, bool with_reductions);
 // one element without comparing. `turned`: whether tiles are transposed (narrow.h).
 void join_positions(std::vector<Step>* steps, const Segment& segment, bool turned);
 
-// Joins AdamW's five steps into one, and does join_rows() and join_norm_gradients().
+// Joins five steps of Adam or AdamW into one, and does join_rows() and join_norm_gradients().
 void join_many(std::vector<Step>* steps);
 // Joins the steps from `at` on that normalize rows, or make a softmax of them, into one; returns
 // how many there are, or 0.

@@ -14,7 +14,7 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
 
 // How many elements a tile should have, at most `most`, where memory exceeds the last-level cache:
 // as many as fit in the first-level cache with their registers and memory, perhaps also the next
-// tile's memory.
+// tile's memory; of few steps, which wait for what they prefetch, fewer if that cache is small.
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                           const std::vector<Buffer>& buffers, int64_t most);
 

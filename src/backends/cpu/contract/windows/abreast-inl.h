@@ -46,7 +46,7 @@ template <int R, int V, bool own = false>
 HWY_NOINLINE void abreast_kernel(const AbreastTile& tile) {
   const Vectors<float> d;
   hn::Vec<Vectors<float>> sum[R][V];
-  const float *a[R], *b[V];
+  const float *a[R], *b[V];  // forgotten as in add_indexed() (contract/micro_kernel-inl.h)
   MT_UNROLL for (int v = 0; v < V; ++v) forget(b[v] = tile.b + v * tile.step);
   MT_UNROLL for (int i = 0; i < R; ++i) {
     forget(a[i] = tile.a + tile.a_rows[i]);
